@@ -1,0 +1,1 @@
+"""Public text: from a folder, a file or an address to Arrow batches."""

@@ -1,0 +1,1 @@
+"""Records, and the workspace on disk that holds them."""
