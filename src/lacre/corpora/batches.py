@@ -14,15 +14,22 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pyarrow as pa
 
+BATCH_BYTES = 4 << 20
+"""Bytes of text in a batch, at most."""
+
+OVERLAP = 4096
+"""Bytes that two neighbouring pieces of a long document share, at least: more than any run looked for."""
+
 
 class Shard(msgspec.Struct, frozen=True, kw_only=True):
     """A part of a corpus that is read on its own: a file, or a range of row groups of a Parquet file.
 
     Attributes:
         corpus: the corpus as the person named it.
-        path: path relative to the corpus, with ``/``; the file itself when the corpus is a file.
+        path: path relative to the corpus, with ``/``; the file's name when the corpus is a file. The shards
+            of one Parquet file share it and differ in ``row_groups``.
         location: where to open it.
-        format: ``txt``, ``html``, ``jsonl``, ``json``, ``csv``, ``tsv`` or ``parquet``.
+        format: ``txt``, ``html``, ``xml``, ``jsonl``, ``json``, ``csv``, ``tsv`` or ``parquet``.
         compression: ``gz``, ``zst``, ``bz2``, ``xz`` or none.
         column: the text column, dotted and with ``[]`` for lists, or none to find it.
         row_groups: first and one past the last row group, Parquet only.
@@ -40,27 +47,39 @@ class Shard(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Unread(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that was not read, or read but garbled: where, why, how many bytes (of text, or of the file)."""
+    """Something that was not read, or read but garbled.
+
+    Attributes:
+        where: file, line, byte or row.
+        reason: why, in a few words.
+        bytes: how many bytes of text, or of the file, were not read; 0 for what only has to be said.
+        incomplete: the shard ends here, before its end: nothing after this place was read.
+    """
 
     where: str
     reason: str
     bytes: int
+    incomplete: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TextBatch:
     """A few megabytes of text.
 
-    A document longer than a batch comes in pieces that overlap by :data:`OVERLAP` bytes, so that no match is cut.
+    A document longer than a batch comes in pieces that overlap by at least :data:`OVERLAP` bytes, so that no
+    match is cut.
 
     Attributes:
-        text: one string per piece, shape (n,), type large_string.
+        text: one string per piece, shape (n,), type large_string, no nulls; it may be a slice of a larger
+            array.
         documents: the document each piece belongs to: its id where the source has one, else its row number.
         starts: byte offset of each piece in its document's UTF-8 text, shape (n,), int64.
         unread: what was passed over while reading this batch.
+        nulls: documents of this batch whose text is null or missing; they stand in ``text`` as "".
     """
 
     text: pa.LargeStringArray
     documents: Sequence[str]
     starts: npt.NDArray[np.int64]
     unread: tuple[Unread, ...] = ()
+    nulls: int = 0

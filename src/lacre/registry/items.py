@@ -2,23 +2,40 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
+
+import msgspec
 
 from lacre.registry.records import Record
 
 Layer = Literal["official", "open", "private"]
 Expects = Literal["answer", "abstention", "corrected_premise"]
 
+LAYERS: tuple[Layer, ...] = get_args(Layer)
+
+CAPABILITIES = {
+    "PRK": "prior knowledge",
+    "TU": "text understanding",
+    "IU": "image understanding",
+    "MR": "mathematical reasoning",
+    "BK": "Brazilian knowledge",
+    "ML": "multilingualism",
+}
+"""Capability tags of BLUEX v2 (SPEC B5)."""
+
 
 class Passage(Record):
-    """A text the item quotes. ``source`` is the declared public source; without it the passage counts as the item's own words."""
+    """A text the item quotes.
+
+    ``source`` is the declared public source; without it the passage counts as the item's own words.
+    """
 
     text: str
     source: str | None = None
 
 
 class Part(Record):
-    """One sub-question of an open item. ``points`` is a decimal written as text, for payloads hold no floats."""
+    """One sub-question of an open item. ``points`` is a decimal as text, for payloads hold no floats."""
 
     id: str
     prompt: str
@@ -36,12 +53,18 @@ class Image(Record):
 
 
 class Payload(Record):
-    """What is committed and never changes: everything a reader of the item sees, and its key."""
+    """What is committed and never changes: everything a reader of the item sees, and its key.
+
+    Attributes:
+        options: letter -> text, in order; an option that is an image has the text ``""``.
+        key: the letter of a choice item; for an open item without parts, its expected answer.
+        capabilities: of :data:`CAPABILITIES`.
+    """
 
     kind: Literal["choice", "open"]
     stem: str
     passage: Passage | None = None
-    options: dict[str, str] = {}
+    options: dict[str, str] = msgspec.field(default_factory=dict)
     key: str | None = None
     parts: tuple[Part, ...] = ()
     images: tuple[Image, ...] = ()
@@ -59,13 +82,20 @@ class Candidate(Record):
 
 
 class Source(Record):
-    """Where an item comes from. Official items name their exam and number; new ones their author group and licence."""
+    """Where an item comes from: official ones, their exam and number; new ones, author group and licence.
+
+    Attributes:
+        url: the official booklet.
+        written: who wrote a new item, and when, in the group's own words.
+        annulled: the exam's board took the question out, so that it has no key.
+    """
 
     exam: str | None = None
     number: str | None = None
     url: str | None = None
     licence: str | None = None
     written: str | None = None
+    annulled: bool = False
 
 
 class Change(Record):
@@ -77,7 +107,7 @@ class Change(Record):
 
 
 class Item(Record):
-    """One question with its place in the benchmark. Layer, cell, source and history stand outside the payload."""
+    """One question with its place in the benchmark; layer, cell and source stand outside the payload."""
 
     id: str
     benchmark: str

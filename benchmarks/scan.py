@@ -1,0 +1,176 @@
+"""Speed and memory of the scan: one JSON line, every figure from this one run, one thread.
+
+MB are 10^6 bytes of UTF-8 text; seconds are of processor time of this process, so that other work on the
+machine weighs less. Ratios are what to quote.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks import material
+from lacre.corpora.batches import Shard
+from lacre.corpora.readers import read
+from lacre.corpora.sources import shards
+from lacre.overlap.index import ItemIndex, index_items
+from lacre.overlap.kernel import count_words, scan
+from lacre.overlap.runs import LIKELY, Scratch, buffers
+from lacre.overlap.table import fold_table
+from lacre.registry.rules import default_rules
+from lacre.vetting.presented import presented
+from lacre.vetting.scan import _Tally, scan_shard
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """Processor seconds of one call."""
+    begun = time.process_time()
+    work()
+    return time.process_time() - begun
+
+
+def best(work: Callable[[], object], times: int) -> float:
+    """The least of several, which other work on the machine disturbed least."""
+    return min(seconds(work) for _ in range(times))
+
+
+def index(count: int) -> ItemIndex:
+    """The index of ``count`` items under the shared rules."""
+    rules = default_rules().vetting
+    return index_items(
+        [presented(item) for item in material.items(count)],
+        min_words=rules.short_min_words,
+        min_bits=rules.short_min_bits,
+        rare_min_words=rules.rare_min_words,
+    )
+
+
+def words_only(shard: Shard) -> None:
+    """Read, and hash the words."""
+    entries, parts = fold_table()
+    out = np.empty((8 << 20) + 128, np.uint64)
+    for batch in read(shard):
+        pages = buffers(batch.text)
+        count_words(pages.data, pages.offsets, entries, parts, out)
+
+
+def words_and_grams(shard: Shard, table: ItemIndex) -> None:
+    """Read, hash the words, and look up every seed."""
+    entries, parts = fold_table()
+    scratch = Scratch.make()
+    scratch.words = np.empty((8 << 20) + 8192, np.uint64)
+    scratch.hits = np.empty((1 << 20, 2), np.int64)
+    scratch.runs = np.empty((1 << 20, 4), np.int64)
+    for batch in read(shard):
+        pages = buffers(batch.text)
+        scan(
+            pages.data, pages.offsets, entries, parts, tuple(table.table), scratch.words, scratch.hits,
+            scratch.runs, scratch.ends, scratch.diagonals, LIKELY,
+        )  # fmt: skip
+
+
+def whole(listing: list[Shard], table: ItemIndex) -> None:
+    """The vetting's own work on every shard, in this thread."""
+    tally = _Tally([], lambda _: None)
+    for shard in listing:
+        scan_shard(table, shard, 0.75, threading.Event(), tally)
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--size", type=float, default=500, help="MB of text")
+    parser.add_argument("--kinds", default="clean,law,contaminated", help="folders of the test corpora")
+    parser.add_argument("--times", type=int, default=2)
+    arguments = parser.parse_args()
+    documents = material.texts(tuple(arguments.kinds.split(",")))
+    size = int(arguments.size * 1e6)
+    small, large = index(2_000), index(20_000)
+    with tempfile.TemporaryDirectory() as name:
+        parquet, jsonl = Path(name) / "text.parquet", Path(name) / "text.jsonl.zst"
+        material.write_parquet(material.repeated(documents, size), parquet)
+        material.write_jsonl(material.repeated(documents, size), jsonl)
+        result = {
+            "megabytes": arguments.size,
+            "documents": arguments.kinds if material.folder() else "made up",
+            "parquet": _figures(parquet, small, large, arguments),
+            "jsonl_zst": _figures(jsonl, small, large, arguments),
+            "str_lower": _lower(documents, arguments),
+            "peak_megabytes": {"this_process": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3},
+            "command": _command(parquet, Path(name)),
+        }
+    for kind in ("parquet", "jsonl_zst"):
+        figures = result[kind]
+        figures["kernel_over_str_lower"] = round(figures["words_and_grams_alone"] / result["str_lower"], 2)
+    print(json.dumps(result))
+
+
+def _figures(path: Path, small: ItemIndex, large: ItemIndex, arguments: argparse.Namespace) -> dict[str, float]:
+    listing = list(shards(str(path)).shards)
+    megabytes = arguments.size
+    whole(listing[:1], small)  # compiles, or loads what was compiled
+
+    def each(work: Callable[[Shard], object]) -> float:
+        return best(lambda: [work(shard) for shard in listing], arguments.times)
+
+    reading = each(lambda shard: [None for _ in read(shard)])
+    words = each(words_only)
+    grams = each(lambda shard: words_and_grams(shard, small))
+    all_small = best(lambda: whole(listing, small), arguments.times)
+    all_large = best(lambda: whole(listing, large), arguments.times)
+    return {
+        "read": round(megabytes / reading, 1),
+        "words_alone": round(megabytes / (words - reading), 1),
+        "words_and_grams_alone": round(megabytes / (grams - reading), 1),
+        "vet_2000": round(megabytes / all_small, 1),
+        "vet_20000": round(megabytes / all_large, 1),
+        "vet_over_read": round(all_small / reading, 2),
+        "items_20000_over_2000": round(all_large / all_small, 2),
+    }
+
+
+def _lower(documents: list[str], arguments: argparse.Namespace) -> float:
+    sample = documents[: max(1, len(documents))]
+    bytes_each = sum(len(text.encode()) for text in sample)
+    times = max(1, int(arguments.size * 1e6 / bytes_each))
+    took = best(lambda: [[text.lower() for text in sample] for _ in range(times)], arguments.times)
+    return round(bytes_each * times / 1e6 / took, 1)
+
+
+_COMMAND = """
+import resource, sys, time
+from lacre.cli import run
+begun = time.monotonic()
+code = run(sys.argv[1:])
+print(code, time.monotonic() - begun, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3, file=sys.stderr)
+"""
+
+
+def _command(parquet: Path, name: Path) -> dict[str, float]:
+    """The real command on 2,000 items, one thread: seconds and peak memory."""
+    items = name / "items.jsonl"
+    from lacre import jsonl
+
+    jsonl.write(items, material.items(2_000))
+    done = subprocess.run(
+        [sys.executable, "-c", _COMMAND, "vet", str(items), "--corpus", str(parquet), "--workers", "1"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    _, took, peak = done.stderr.strip().split("\n")[-1].split()
+    return {"seconds": round(float(took), 1), "peak_megabytes": round(float(peak), 0)}
+
+
+if __name__ == "__main__":
+    main()

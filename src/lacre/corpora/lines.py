@@ -1,0 +1,262 @@
+"""JSON lines, parsed in blocks by Arrow; a block it refuses is read line by line, to name the faults."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from typing import IO, Any, cast
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.json as pj
+
+from lacre.corpora import columns
+from lacre.corpora.batches import Shard, TextBatch, Unread
+from lacre.corpora.compression import READ_BYTES, Unpacked, unpacked
+from lacre.corpora.pieces import Ids, Numbers, batch, nothing, whole, without_nulls
+from lacre.errors import InputError
+
+BLOCK_BYTES = 4 << 20
+"""JSON parsed at a time."""
+
+LINE_LIMIT = 128 << 20
+"""The longest line that is read; a longer one is passed over, and counted."""
+
+SAMPLE = 100
+_NAMES = frozenset([str, int, type(None)])
+BOM = b"\xef\xbb\xbf"
+
+
+class Layout(msgspec.Struct, frozen=True):
+    """How the lines of a file are read.
+
+    Attributes:
+        column: the text column.
+        way: the way to the text in it.
+        identity: the column that names the documents.
+        schema: for Arrow: text and id; none when only reading line by line will do.
+    """
+
+    column: str
+    way: tuple[columns.Step, ...]
+    identity: str | None
+    schema: pa.Schema | None
+
+
+def layout(shard: Shard, head: bytes) -> Layout | None:
+    """How to read a file, from its first lines; None if none of them is a record.
+
+    Raises:
+        InputError: there is no such column, or none that is the text; the message lists the columns.
+    """
+    records = list(_records(head))
+    if not records:
+        return None
+    kinds: dict[str, set[type]] = {}
+    for record in records:
+        for name, value in record.items():
+            kinds.setdefault(name, set()).add(type(value))
+    strings = {name: str in found or found == {type(None)} for name, found in kinds.items()}
+    column = columns.chosen(strings, shard.column, shard.path)
+    way = (columns.Step(column),) if column in kinds else columns.steps(column)
+    names = {name: None for name, found in kinds.items() if found - {type(None)} and found <= _NAMES}
+    identity = columns.identity(names)
+    return Layout(column, way, identity, _schema(way, identity, kinds))
+
+
+def _records(head: bytes) -> Iterator[dict[str, object]]:
+    found = 0
+    for line in head.removeprefix(BOM).split(b"\n"):
+        try:
+            record = msgspec.json.decode(line)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            continue
+        if isinstance(record, dict):
+            yield record
+            found += 1
+            if found == SAMPLE:
+                return
+
+
+def _schema(
+    way: tuple[columns.Step, ...], identity: str | None, kinds: dict[str, set[type]]
+) -> pa.Schema | None:
+    if len(way) != 1 or way[0].name is None or str not in kinds.get(way[0].name, {str}):
+        return None
+    fields: list[pa.Field[Any]] = [pa.field(way[0].name, pa.large_string())]
+    if identity and identity != way[0].name:
+        if {str, int} <= kinds[identity]:
+            return None
+        fields.append(pa.field(identity, pa.string() if str in kinds[identity] else pa.int64()))
+    return pa.schema(fields)
+
+
+def read_lines(shard: Shard) -> Iterator[TextBatch]:
+    """The documents of a JSONL file, a block at a time; bad lines are unread, each by its number.
+
+    Raises:
+        InputError: there is no such column, or none that is the text.
+    """
+    with closing(unpacked(shard)) as stream:
+        shape: Layout | None = None
+        line = 1
+        for block in _blocks(stream):
+            if isinstance(block, Unread):
+                yield nothing(_at_line(block, line))
+                line += 1
+                continue
+            ends = block.count(b"\n")
+            shape = shape or layout(shard, block)
+            if shape is None:
+                yield nothing(*_faults(block, line))
+            else:
+                yield _parsed(block, shape, line, ends) or _line_by_line(block, shape, line)
+            line += ends
+        if stream.damage:
+            yield nothing(stream.damage)
+
+
+def _at_line(fault: Unread, line: int) -> Unread:
+    return msgspec.structs.replace(fault, where=f"line {line:,}")
+
+
+def _blocks(stream: Unpacked) -> Iterator[bytes | Unread]:
+    """Whole lines, some megabytes of them at a time; a line over the limit as unread."""
+    waiting: list[bytes] = []
+    size = skipped = 0
+    first = True
+    while block := stream.read(READ_BYTES):
+        if first:
+            block, first = block.removeprefix(BOM), False
+        end = block.rfind(b"\n") + 1
+        if skipped:
+            cut = block.find(b"\n") + 1
+            skipped += cut or len(block)
+            if not cut:
+                continue
+            yield Unread(where="", reason="the line is too long", bytes=skipped)
+            block, end, skipped = block[cut:], end - cut, 0
+        waiting.append(block)
+        size += len(block)
+        if end and size >= BLOCK_BYTES:
+            waiting[-1] = block[:end]
+            yield b"".join(waiting)
+            waiting, size = [block[end:]], len(block) - end
+        elif size > LINE_LIMIT:
+            whole = b"".join(waiting)
+            end = whole.rfind(b"\n") + 1
+            if end:
+                yield whole[:end]
+            skipped, waiting, size = len(whole) - end, [], 0
+    if skipped:
+        yield Unread(where="", reason="the line is too long", bytes=skipped)
+    if last := b"".join(waiting):
+        # A line that the damage cut is not a record.
+        cut = last.rfind(b"\n") + 1 if stream.damage else len(last)
+        if cut:
+            yield last[:cut]
+
+
+def _parsed(block: bytes, shape: Layout, line: int, ends: int) -> TextBatch | None:
+    """A block of so many line ends as Arrow reads it, or None if it will not."""
+    if shape.schema is None:
+        return None
+    read = pj.ReadOptions(use_threads=False, block_size=len(block) + 1)
+    parse = pj.ParseOptions(explicit_schema=shape.schema, unexpected_field_behavior="ignore")
+    try:
+        source = cast("IO[bytes]", pa.BufferReader(block))
+        table = pj.read_json(source, read_options=read, parse_options=parse)
+        text = cast("pa.LargeStringArray", whole(table.column(0)))
+        text.validate(full=True)
+    except pa.ArrowException:
+        return None
+    rows = ends + (not block.endswith(b"\n"))
+    if len(text) != rows:
+        return None  # blank lines, or several records on one: their numbers must be right
+    nulls = text.null_count
+    named = whole(table.column(1)) if table.num_columns > 1 else None
+    return TextBatch(
+        text=without_nulls(text),
+        documents=Numbers(line, len(text)) if named is None else Ids(named, line),
+        starts=np.zeros(len(text), np.int64),
+        nulls=nulls,
+    )
+
+
+def _line_by_line(block: bytes, shape: Layout, first: int) -> TextBatch:
+    texts: list[str] = []
+    documents: list[str] = []
+    unread: list[Unread] = []
+    nulls = 0
+    for number, line in enumerate(block.split(b"\n"), first):
+        if not line.strip():
+            continue
+        record = _decoded(line, number, unread)
+        if record is None:
+            continue
+        try:
+            text = columns.joined(record, shape.way)
+        except TypeError as error:
+            unread.append(Unread(where=f"line {number:,}", reason=str(error), bytes=len(line)))
+            continue
+        nulls += text is None
+        name = record.get(shape.identity) if shape.identity else None
+        texts.append(text or "")
+        documents.append(str(number) if name is None else str(name))
+    return batch(texts, documents, unread=tuple(unread), nulls=nulls)
+
+
+def _decoded(line: bytes, number: int, unread: list[Unread]) -> dict[str, object] | None:
+    """The record of a line; None, and a place in ``unread``, if it has none."""
+    where = f"line {number:,}"
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        try:
+            line = line.decode("cp1252").encode()
+        except UnicodeDecodeError:
+            unread.append(Unread(where=where, reason="not UTF-8", bytes=len(line)))
+            return None
+        unread.append(Unread(where=where, reason="not UTF-8: read as Windows-1252", bytes=0))
+    try:
+        record = msgspec.json.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        record = _leniently(line)
+        if record is None:
+            unread.append(Unread(where=where, reason=f"not JSON: {error}", bytes=len(line)))
+            return None
+    if isinstance(record, dict):
+        return record
+    unread.append(Unread(where=where, reason="not a JSON object", bytes=len(line)))
+    return None
+
+
+def _leniently(line: bytes) -> object:
+    """The record of a line that is nearly JSON: control characters in a string, NaN, half a pair."""
+    try:
+        return json.loads(line, strict=False)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _faults(block: bytes, first: int) -> list[Unread]:
+    """Why no line of a block is a record."""
+    unread: list[Unread] = []
+    for number, line in enumerate(block.split(b"\n"), first):
+        if line.strip():
+            _decoded(line, number, unread)
+    return unread
+
+
+def check_lines(shard: Shard) -> None:
+    """Make sure that the text column is there, from the head of the file.
+
+    Raises:
+        InputError: it is not; or the file has lines, and no record among the first of them.
+    """
+    with closing(unpacked(shard)) as stream:
+        head = stream.read(READ_BYTES)
+    if head.removeprefix(BOM).strip() and b"\n" in head and layout(shard, head) is None:
+        raise InputError(shard.path, "no line at its beginning is a JSON object", "Give JSON lines")

@@ -1,0 +1,34 @@
+"""How much a word tells: minus log2 of its frequency in Portuguese, in bits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from lacre.text import exact
+
+# A word that no list knows is taken to be this frequent; wordfreq's large Portuguese list ends near 1e-8.
+UNSEEN_FREQUENCY = 1e-9
+# Any number fits a template: it counts like a word that is one in a thousand, however rare its digits.
+NUMBER_FREQUENCY = 1e-3
+
+
+def bits(words: Iterable[str]) -> list[float]:
+    """The information of each word as written, in bits (Shannon 1948), from wordfreq's Portuguese list.
+
+    >>> de, casa, lacre, unseen = bits(["de", "Casa", "lacre", "xyzzyqua"])
+    >>> de < casa < lacre < unseen
+    True
+    """
+    from wordfreq import get_frequency_dict  # noqa: PLC0415  (heavy, and only vetting needs it)
+
+    # wordfreq keeps its own cache; this is a look-up once per vetting, of each distinct word.
+    frequencies = get_frequency_dict("pt", wordlist="large")
+
+    def of(word: str) -> float:
+        form = exact(word)
+        if any(character.isdigit() for character in form):
+            return -math.log2(NUMBER_FREQUENCY)
+        return -math.log2(max(frequencies.get(form, 0.0), UNSEEN_FREQUENCY))
+
+    return [of(word) for word in words]

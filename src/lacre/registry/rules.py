@@ -1,0 +1,195 @@
+"""The shared rules, and what one benchmark changes of them (SPEC L23)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from lacre.errors import Fault, InputError, RecordError
+from lacre.jsonl import explained
+from lacre.registry.records import Record
+from lacre.registry.settings import Settings
+
+T = TypeVar("T")
+
+
+class LayerRules(Record):
+    """Rules of the layers (L1)."""
+
+    open_licence: str
+
+
+class SplitRules(Record):
+    """The first closing (L2): ``first_open`` is an exact share, such as ``2/5``."""
+
+    first_open: str
+
+
+class VettingRules(Record):
+    """When public text drops an item (L7).
+
+    Attributes:
+        n: words in common, in a row, that drop an item.
+        review_from: words in a row from which a person looks.
+        rare_min_words: words that the rarest sentence must have to be looked for.
+        rare_drop, rare_review: similarity of the aligned rarest sentence, 0 to 1, that drops, or sends to a
+            person.
+        max_unread: share of a required corpus, 0 to 1, that may be unreadable.
+        short_min_bits, short_min_words: what an item under ``n`` words must carry to be testable whole.
+    """
+
+    n: int
+    review_from: int
+    rare_min_words: int
+    rare_drop: float
+    rare_review: float
+    max_unread: float
+    short_min_bits: float
+    short_min_words: int
+
+
+class Rules(Record):
+    """Every default, in sections as in ``registry/rules.toml``."""
+
+    layers: LayerRules
+    split: SplitRules
+    vetting: VettingRules
+
+
+class Benchmark(Record):
+    """One benchmark: its name, title and notes, and the rules as they hold for it."""
+
+    name: str
+    title: str
+    rules: Rules
+    notes: str = ""
+
+
+def default_rules_text() -> str:
+    """The text of the rules that come with the package; ``lacre init`` copies it into a workspace."""
+    return files("lacre.registry").joinpath("defaults.toml").read_text(encoding="utf-8")
+
+
+def default_rules() -> Rules:
+    """The rules that come with the package, for work outside any workspace.
+
+    >>> default_rules().vetting.n
+    13
+    """
+    with as_file(files("lacre.registry").joinpath("defaults.toml")) as path:
+        return read_rules(path)
+
+
+def read_rules(path: Path) -> Rules:
+    """The shared rules of a workspace.
+
+    Raises:
+        InputError: the file is missing, not TOML, or not the rules.
+        RecordError: a value is out of its range; every one is listed.
+    """
+    settings = Settings(path)
+    rules = _rules(settings.values, path)
+    _refuse(settings, rules)
+    return rules
+
+
+def read_benchmark(path: Path, shared: Rules) -> Benchmark:
+    """A benchmark.toml with the shared rules filled in where it says nothing.
+
+    Raises:
+        InputError: the file is missing, not TOML, or has no name or title.
+        RecordError: an unknown setting, or one that repeats the shared rules (L23); every one is listed.
+    """
+    settings = Settings(path)
+    about: dict[str, Any] = {}
+    for key in ("name", "title", "notes"):
+        if key in settings.values:
+            about[key] = settings.values[key]
+    own = {key: value for key, value in settings.values.items() if key not in about}
+    base = msgspec.to_builtins(shared)
+    if faults := list(_differences(settings, own, base, ())):
+        raise RecordError(path, faults)
+    rules = _rules(_merged(base, own), path)
+    _refuse(settings, rules)
+    return _converted({**about, "rules": rules}, Benchmark, path)
+
+
+def _rules(values: Mapping[str, Any], path: Path) -> Rules:
+    return _converted(values, Rules, path)
+
+
+def _converted(values: Mapping[str, Any], kind: type[T], path: Path) -> T:
+    try:
+        return msgspec.convert(values, kind)
+    except msgspec.ValidationError as error:
+        raise InputError(
+            path, explained(error, kind), "Correct it; rules.toml says what each setting means"
+        ) from None
+
+
+def _differences(
+    settings: Settings, own: Mapping[str, Any], base: Mapping[str, Any], above: tuple[str, ...]
+) -> Iterator[Fault]:
+    """What a benchmark may not say: a setting that does not exist, or one that changes nothing."""
+    for key, value in own.items():
+        keys = (*above, key)
+        name = ".".join(keys)
+        if key not in base:
+            known = ", ".join(base)
+            yield Fault(settings.line(keys), f"'{name}' is no setting", f"There are: {known}")
+        elif isinstance(base[key], dict) and isinstance(value, dict):
+            yield from _differences(settings, value, base[key], keys)
+        elif value == base[key] and type(value) is type(base[key]):
+            yield Fault(
+                settings.line(keys), f"'{name}' says what the shared rules already say", "Take it out (L23)"
+            )
+
+
+def _merged(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    """``base`` with the values of ``own`` in their places."""
+    both = dict(base)
+    for key, value in own.items():
+        both[key] = (
+            _merged(base[key], value) if isinstance(value, dict) and isinstance(base[key], dict) else value
+        )
+    return both
+
+
+def _refuse(settings: Settings, rules: Rules) -> None:
+    """Refuse values out of their range, all at once."""
+    faults = [
+        Fault(settings.line(keys), f"{'.'.join(keys)} {what}", todo)
+        for keys, what, todo in _out_of_range(rules)
+    ]
+    if faults:
+        raise RecordError(settings.path, faults)
+
+
+def _out_of_range(rules: Rules) -> Iterator[tuple[tuple[str, str], str, str]]:
+    vetting = rules.vetting
+    try:
+        share = Fraction(rules.split.first_open)
+    except (ValueError, ZeroDivisionError):
+        share = Fraction(-1)
+    if not 0 <= share <= 1:
+        yield ("split", "first_open"), "is not a share", "Write a fraction between 0 and 1, such as 2/5"
+    if not 1 <= vetting.review_from <= vetting.n:
+        yield ("vetting", "review_from"), "is not between 1 and n", "A review starts below a drop"
+    if not 0 < vetting.rare_review <= vetting.rare_drop <= 1:
+        yield (
+            ("vetting", "rare_review"),
+            "is not between 0 and rare_drop, or rare_drop is above 1",
+            "Correct the two",
+        )
+    if not 0 <= vetting.max_unread <= 1:
+        yield ("vetting", "max_unread"), "is not a share between 0 and 1", "0.001 is one part in a thousand"
+    for name in ("rare_min_words", "short_min_words"):
+        if getattr(vetting, name) < 1:
+            yield ("vetting", name), "is below 1", "Give a number of words"
+    if vetting.short_min_bits < 0:
+        yield ("vetting", "short_min_bits"), "is negative", "Give an amount of information in bits"

@@ -1,0 +1,75 @@
+"""A small workspace, and the files that the examples of the helps name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from lacre import jsonl
+from lacre.registry.items import Item, Part, Payload, Source
+from lacre.registry.workspace import create_workspace
+
+MATRIX = """\
+[axes]
+area = ["direito", "saude"]
+difficulty = ["facil", "dificil"]
+
+[[cells]]
+area = "direito"
+difficulty = "dificil"
+share = "0.25"
+
+[[cells]]
+area = "saude"
+difficulty = "facil"
+share = "0.75"
+"""
+
+QUESTIONS = """\
+id;question;alternatives;key
+q1;Quantas patas tem a aranha que mora atrás do espelho do corredor?;(A) Seis (B) Oito (C) Dez;b
+q2;Que fruta a vizinha do terceiro andar deixou cair na escada ontem?;(A) Um caju (B) Uma manga;A
+"""
+
+
+def item(id: str, **changes: object) -> Item:
+    """An open item that keeps every rule."""
+    values: dict[str, object] = {
+        "id": id,
+        "benchmark": "exemplo",
+        "layer": "open",
+        "cell": {"area": "saude", "difficulty": "facil"},
+        "payload": Payload(
+            kind="choice",
+            stem="Qual destas xícaras o gato da farmácia derrubou de manhã?",
+            options={"A": "A azul", "B": "A verde"},
+            key="B",
+        ),
+        "source": Source(licence="CC BY 4.0"),
+    }
+    return Item(**(values | changes))  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A workspace with benchmark `exemplo`, two CSVs of questions and a folder of texts; we are in it."""
+    root = tmp_path / "workspace"
+    create_workspace(root, "exemplo")
+    (root / "registry/exemplo/matrix.toml").write_text(MATRIX, encoding="utf-8")
+    essay = Payload(
+        kind="open",
+        stem="Explique por que o relógio da praça atrasa no inverno.",
+        parts=(Part(id="a", prompt="Dê a causa.", expected="O metal se contrai com o frio."),),
+    )
+    jsonl.write(
+        root / "registry/exemplo/open/items.jsonl",
+        [item("ex-01"), item("ex-02", payload=essay, cell={"area": "direito", "difficulty": "dificil"})],
+    )
+    (root / "questions.csv").write_text(QUESTIONS, encoding="utf-8")
+    plain = QUESTIONS.replace("question;alternatives", "stem;options")
+    (root / "items.csv").write_text(plain, encoding="utf-8")
+    (root / "corpus").mkdir()
+    (root / "corpus" / "page.txt").write_text("A feira abre às seis e fecha ao meio-dia.\n", encoding="utf-8")
+    monkeypatch.chdir(root)
+    return root
