@@ -55,21 +55,25 @@ def write_bytes(path: Path, content: bytes) -> None:
         file.write(content)
 
 
-def encode(record: object) -> bytes:
+def encode(record: object, *, composed: bool = True) -> bytes:
     """One record as a JSON line in UTF-8 NFC, keys in the record's own order, with its line feed.
+
+    With ``composed`` false the text stays as it is: names of files and foreign ids must still be found.
 
     >>> encode({"stem": "Ac\u0327a\u0303o"})
     b'{"stem":"A\\xc3\\xa7\\xc3\\xa3o"}\\n'
     """
-    line = msgspec.json.encode(record).decode()
-    return unicodedata.normalize("NFC", line).encode() + b"\n"
+    line = msgspec.json.encode(record)
+    if composed and not line.isascii():
+        line = unicodedata.normalize("NFC", line.decode()).encode()
+    return line + b"\n"
 
 
-def write(path: Path, records: Iterable[object]) -> None:
-    """Write records to ``path`` as JSON lines, whole or not at all. The caller sorts them."""
+def write(path: Path, records: Iterable[object], *, composed: bool = True) -> None:
+    """Write records to ``path`` as JSON lines, whole or not at all. The caller sorts them; see :func:`encode`."""
     with replacing(path) as file:
         for record in records:
-            file.write(encode(record))
+            file.write(encode(record, composed=composed))
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ import bz2
 import gzip
 import json
 import lzma
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from hypothesis import strategies as st
 from tests.corpora.writing import COMPRESSIONS, Reading, as_csv, as_json, jsonl, parquet, reading
 
 from lacre.corpora.batches import OVERLAP
+from lacre.corpora.pieces import content, offsets
 from lacre.corpora.readers import check, read
 from lacre.corpora.sources import shards
 from lacre.errors import InputError
@@ -321,6 +323,8 @@ def test_a_parquet_page_that_is_broken_leaves_the_rows_before_it(tmp_path: Path)
         (b"\xef\xbb\xbfa\xc3\xa7\xc3\xa3o", ["ação"], []),
         ("ação\r\nfim\f".encode("utf-16"), ["ação\r\nfim\f"], []),
         ("ação".encode("utf-16-be").join([b"\xfe\xff", b""]), ["ação"], []),
+        ("uma ação só".encode("utf-16-le"), ["uma ação só"], []),
+        ("uma ação só".encode("utf-16-be"), ["uma ação só"], []),
         (
             "É proibida a reprodução.\nNão há exceção.".encode("cp1252"),
             ["É proibida a reprodução.\nNão há exceção."],
@@ -340,6 +344,8 @@ def test_a_parquet_page_that_is_broken_leaves_the_rows_before_it(tmp_path: Path)
         "mark",
         "utf-16",
         "utf-16-be",
+        "utf-16-le without mark",
+        "utf-16-be without mark",
         "cp1252",
         "one cp1252 line",
         "not text",
@@ -523,3 +529,62 @@ def test_each_xz_and_bz2_stream_is_read_in_bounded_steps(tmp_path: Path) -> None
         path = tmp_path / f"zeros.txt{ending}"
         path.write_bytes(pack(b" a" * (8 << 20)))
         assert reading(path).longest <= 4 << 20
+
+
+def test_ids_are_not_converted_until_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "corpus.parquet"
+    pq.write_table(pa.table({"id": [f"d{n}" for n in range(1000)], "text": ["um texto"] * 1000}), path)
+    (shard,) = shards(str(path)).shards
+    (batch,) = read(shard)
+    assert not isinstance(batch.documents, list | tuple)
+    assert (len(batch.documents), batch.documents[999], batch.documents[-1]) == (1000, "d999", "d999")
+    assert list(batch.documents[2:4]) == ["d2", "d3"]
+    with pytest.raises(IndexError):
+        batch.documents[1000]
+
+
+@pytest.mark.parametrize("name", ["corpus.jsonl", "corpus.parquet"])
+def test_offsets_are_right_in_sliced_batches(tmp_path: Path, name: str) -> None:
+    documents = [f"{n:05d} " + "ção " * 500 for n in range(300)]
+    path = tmp_path / name
+    path.write_bytes(jsonl(documents) if name.endswith("jsonl") else parquet(documents))
+    (shard,) = shards(str(path)).shards
+    back: list[str] = []
+    for batch in read(shard, batch_bytes=40_000):
+        bounds, text = offsets(batch.text), memoryview(content(batch.text))
+        back += [bytes(text[low:high]).decode() for low, high in pairwise(bounds.tolist())]
+    assert back == documents
+
+
+WHOLE = [
+    f"{n:03d} O recurso foi negado por unanimidade; a sentença vale desde então.\n" * 3 for n in range(60)
+]
+PAGE = "".join(
+    f"<p class='x'>{text} &amp; <b>fim</b><!-- c --><script>x</script></p>" for text in WHOLE
+).encode()
+FILES = {
+    "corpus.txt": "".join(WHOLE).encode(),
+    "corpus.html": PAGE,
+    **{f"corpus{ending}": TABLES[ending](WHOLE) for ending in TABLES},
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("packed", COMPRESSIONS)
+@LAWS
+@given(drawn=st.data())
+def test_no_damage_stops_the_scan_but_a_lost_column(
+    tmp_path: Path, name: str, packed: str, drawn: st.DataObject
+) -> None:
+    if name.endswith(".parquet") and packed:
+        return
+    whole = bytearray(COMPRESSIONS[packed](FILES[name]))
+    for _ in range(drawn.draw(st.integers(0, 4))):
+        at = drawn.draw(st.integers(0, len(whole) - 1))
+        whole[at : at + drawn.draw(st.integers(0, 40))] = drawn.draw(st.binary(max_size=40))
+    del whole[drawn.draw(st.integers(1, len(whole))) :]
+    path = tmp_path / f"{name}{packed}"
+    path.write_bytes(whole)
+    # A column whose name is damaged is refused; nothing else may be raised.
+    with suppress(InputError):
+        reading(path, batch_bytes=16 << 10)

@@ -23,9 +23,9 @@ _HIGH = re.compile(rb"[\x80-\xff]+")
 class Transcoder:
     """Turns the blocks of a text into UTF-8, whole characters only.
 
-    UTF-8, UTF-16 and UTF-32 are told by their mark; otherwise the declared encoding; otherwise UTF-8, where a
-    line that is not UTF-8 is read as Windows-1252 if that makes letters of it, and has its bad bytes replaced
-    by U+FFFD if not.
+    UTF-8, UTF-16 and UTF-32 are told by their mark, UTF-16 by its zeros too; otherwise the declared encoding;
+    otherwise UTF-8, where a line that is not UTF-8 is read as Windows-1252 if that makes letters of it, and
+    has its bad bytes replaced by U+FFFD if not.
 
     >>> Transcoder().feed("ação".encode("cp1252"), last=True).decode()
     'ação'
@@ -63,7 +63,7 @@ class Transcoder:
 
     def _begin(self, block: bytes) -> bytes:
         self._begun = True
-        encoding = self._sniff(block) if self._sniff else None
+        encoding = _wide(block[:1024]) or (self._sniff(block) if self._sniff else None)
         for mark, name in _MARKS:
             if block.startswith(mark):
                 block, encoding = block[len(mark) :], name
@@ -105,6 +105,16 @@ class Transcoder:
 
     def _say(self, reason: str, size: int) -> None:
         self._unread.append(Unread(where=f"after byte {self._position:,}", reason=reason, bytes=size))
+
+
+def _wide(head: bytes) -> str | None:
+    """UTF-16 that has no mark: every other byte of Latin text is zero there."""
+    most = len(head) * 0.3
+    if head[1::2].count(0) > most and head[::2].count(0) == 0:
+        return "utf-16-le"
+    if head[::2].count(0) > most and head[1::2].count(0) == 0:
+        return "utf-16-be"
+    return None
 
 
 def whole_characters(block: bytes) -> int:

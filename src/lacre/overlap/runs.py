@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
@@ -36,7 +36,6 @@ class Run(NamedTuple):
         first, last: words [first, last) of the item's sheet.
         start, end: bytes [start, end) of the document.
         score: 1 for words in common, the similarity of the alignment for a rarest sentence.
-        exact: accents agree too.
         sentence: whether this is the rarest sentence, aligned.
     """
 
@@ -47,7 +46,6 @@ class Run(NamedTuple):
     start: int
     end: int
     score: float
-    exact: bool
     sentence: bool
 
 
@@ -103,10 +101,8 @@ def runs(index: ItemIndex, text: pa.LargeStringArray, scratch: Scratch, *, align
         return Scanned([], 0)
     raw, total = _scan(index, pages, scratch)
     found: list[Run] = []
-    for document, rows in _by_document(raw):
-        page = Page(pages, document)
-        found += _overlaps(index, page, rows)
-        found += _sentences(index, page, rows, align_from)
+    for document, pieces, likely in _by_document(index, raw):
+        found += _document_runs(index, Page(pages, document), pieces, likely, align_from)
     return Scanned(sorted(found), total)
 
 
@@ -137,11 +133,72 @@ def _scan(index: ItemIndex, pages: Buffers, scratch: Scratch) -> tuple[npt.NDArr
             scratch.runs = np.empty((2 * made, 4), np.int64)
 
 
-def _by_document(raw: npt.NDArray[np.int64]) -> Iterable[tuple[int, npt.NDArray[np.int64]]]:
-    cuts = np.flatnonzero(np.diff(raw[:, 0])) + 1
-    for rows in np.split(raw, cuts):
-        if rows.shape[0]:
-            yield int(rows[0, 0]), rows
+class _Piece(NamedTuple):
+    """Words [at, until) of a document that are words [first, last) of an item."""
+
+    item: int
+    at: int
+    until: int
+    first: int
+    last: int
+
+
+class _Likely(NamedTuple):
+    """An item whose rarest sentence seems to begin at word ``at`` of a document."""
+
+    item: int
+    at: int
+
+
+def _by_document(
+    index: ItemIndex, raw: npt.NDArray[np.int64]
+) -> Iterator[tuple[int, list[_Piece], list[_Likely]]]:
+    """The kernel's rows as pieces and likely sentences, one document after another."""
+    owners = index.owners[np.searchsorted(index.begins, raw[:, 3], side="right") - 1].astype(np.int64)
+    is_run = raw[:, 2] >= 0
+    pieces: dict[int, list[_Piece]] = defaultdict(list)
+    for document, *piece in _pieces(index, raw[is_run], owners[is_run]).tolist():
+        pieces[document].append(_Piece(*piece))
+    sentences: dict[int, list[_Likely]] = defaultdict(list)
+    rows = np.column_stack([raw[~is_run, 0], owners[~is_run], raw[~is_run, 1]])
+    for document, *likely in np.unique(rows, axis=0).tolist():
+        sentences[document].append(_Likely(*likely))
+    for document in sorted({*pieces, *sentences}):
+        yield document, pieces[document], sentences[document]
+
+
+def _pieces(
+    index: ItemIndex, rows: npt.NDArray[np.int64], owners: npt.NDArray[np.int64]
+) -> npt.NDArray[np.int64]:
+    """(document, item, at, until, first, last) of each run, without those that another of the item covers."""
+    first, last = _item_words(index, rows[:, 3], rows[:, 2] - rows[:, 1])
+    order = np.lexsort((-rows[:, 2], rows[:, 1], owners, rows[:, 0]))
+    table = np.column_stack([rows[:, 0], owners, rows[:, 1], rows[:, 2], first, last])[order]
+    group = np.cumsum(np.r_[True, (table[1:, :2] != table[:-1, :2]).any(axis=1)]) if len(table) else table[:, 0]
+    # Document words are far fewer than 2^40: one running maximum serves all groups.
+    reach = np.maximum.accumulate(table[:, 3] + (group << 40))
+    covered_by = np.r_[-1, reach[:-1]] if len(table) else reach
+    return table[table[:, 3] + (group << 40) > covered_by]
+
+
+def _item_words(
+    index: ItemIndex, places: npt.NDArray[np.int64], sizes: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """The words [first, last) of the item wholly covered by ``sizes`` places of the sequences from ``places``.
+
+    A variant may spread one word of the item over several places: a word cut by the run's edge does not count.
+    One place may also stand for two words, of which it carries the second.
+    """
+    base, sequence = index.table.base, index.table.sequence
+    ends = places + sizes
+    head, tail = base[places].astype(np.int64), base[ends - 1].astype(np.int64)
+    before, after = base[places - 1].astype(np.int64), base[ends].astype(np.int64)
+    first, last = head >> 1, (tail >> 1) + 1 - (tail & 1)
+    inner = (sequence[places - 1] != 0) & (head & 1 == 0)
+    first += inner & (before == head)
+    first -= inner & (before & 1 == 0) & ((head >> 1) - (before >> 1) == 2)
+    last -= (sequence[ends] != 0) & (tail & 1 == 0) & (after == tail)
+    return first, last
 
 
 class Page:
@@ -162,112 +219,59 @@ class Page:
         return int(self.words.starts[first]), int(self.words.ends[last - 1])
 
 
-class _Piece(NamedTuple):
-    """Words [at, until) of a document that are words [first, last) of an item."""
-
-    at: int
-    until: int
-    first: int
-    last: int
-
-
-def _overlaps(index: ItemIndex, page: Page, rows: npt.NDArray[np.int64]) -> list[Run]:
-    sheets = index.sheets
-    pieces: dict[int, list[_Piece]] = defaultdict(list)
-    for _, at, until, place in rows[rows[:, 2] >= 0].tolist():
-        item = int(index.owners[np.searchsorted(index.begins, place, side="right") - 1])
-        first, last = _item_words(index, place, until - at)
-        pieces[item].append(_Piece(at, until, first, last))
-    found = []
-    for item, parts in pieces.items():
-        low, _ = sheets.words_of(item)
-        begin, finish = sheets.presented(item)
-        need = min(8, finish - begin)
-        for piece in _merged(parts):
-            lettered = sheets.lettered[low + piece.first : low + piece.last].any()
-            if piece.last - piece.first < need or not lettered:
-                continue
+def _document_runs(
+    index: ItemIndex, page: Page, pieces: list[_Piece], likely: list[_Likely], align_from: float
+) -> Iterator[Run]:
+    overlaps: dict[int, list[_Piece]] = defaultdict(list)
+    for piece in _merged(pieces):
+        if _counts(index.sheets, piece):
+            overlaps[piece.item].append(piece)
             start, end = page.span(piece.at, piece.until)
-            same = _same_accents(sheets, low + piece.first, low + piece.last, page.text(start, end))
-            found.append(Run(item, page.document, piece.first, piece.last, start, end, 1.0, same, False))
-    return found
-
-
-def _item_words(index: ItemIndex, place: int, size: int) -> tuple[int, int]:
-    """The words [first, last) of the item wholly covered by ``size`` places of a sequence."""
-    base, sequence = index.table.base, index.table.sequence
-    head, tail = int(base[place]), int(base[place + size - 1])
-    first, last = head >> 1, (tail >> 1) + 1 - (tail & 1)
-    if sequence[place - 1]:
-        before = int(base[place - 1])
-        if not head & 1 and before == head:
-            first += 1
-        elif not head & 1 and not before & 1 and first - (before >> 1) == 2:
-            first -= 1
-    if sequence[place + size] and not tail & 1 and int(base[place + size]) == tail:
-        last -= 1
-    return first, last
+            yield Run(piece.item, page.document, piece.first, piece.last, start, end, 1.0, False)
+    best: list[Run] = []
+    for item, at in likely:
+        run = _whole_sentence(index, page, overlaps[item]) or _aligned(index, page, item, at)
+        if run is not None and run.score >= align_from:
+            best.append(run)
+    yield from _apart(best)
 
 
 def _merged(pieces: list[_Piece]) -> list[_Piece]:
-    """Pieces that go on from one another, in the document and in the item, made one; pieces inside others dropped."""
+    """Pieces that go on from one another, in the document and in the item, made one."""
     merged: list[_Piece] = []
     for piece in sorted(pieces):
         for k in range(len(merged) - 1, max(-1, len(merged) - 9), -1):
             other = merged[k]
-            goes_on = piece.at <= other.until and other.first <= piece.first <= other.last
-            if goes_on and (piece.last > other.last) == (piece.until > other.until):
-                merged[k] = _Piece(
-                    other.at, max(other.until, piece.until), other.first, max(other.last, piece.last)
-                )
+            goes_on = piece.item == other.item and piece.at <= other.until
+            if goes_on and other.first <= piece.first <= other.last and piece.last > other.last:
+                merged[k] = other._replace(until=max(other.until, piece.until), last=piece.last)
                 break
         else:
             merged.append(piece)
-    return [
-        piece
-        for piece in merged
-        if not any(
-            other != piece
-            and other.at <= piece.at
-            and piece.until <= other.until
-            and other.first <= piece.first
-            and piece.last <= other.last
-            for other in merged
-        )
-    ]
+    return merged
 
 
-def _same_accents(sheets: Sheets, first: int, last: int, text: str) -> bool:
-    written = exact(text)
-    return written in (_exact_words(sheets, first, last, False), _exact_words(sheets, first, last, True))
+def _counts(sheets: Sheets, piece: _Piece) -> bool:
+    """Whether a run is long enough (eight words, or a shorter item whole) and has a letter in it."""
+    low, _ = sheets.words_of(piece.item)
+    begin, finish = sheets.presented(piece.item)
+    long_enough = piece.last - piece.first >= min(8, finish - begin)
+    return long_enough and bool(sheets.lettered[low + piece.first : low + piece.last].any())
 
 
-def _exact_words(sheets: Sheets, first: int, last: int, letters: bool) -> str:
-    """The exact form of words [first, last) of the sheets, with or without option letters between fields."""
-    forms = []
-    while first < last:
-        at = sheets.field_at(first)
-        field = sheets.fields[at]
-        until = min(last, int(sheets.word_of_field[at + 1]))
-        if letters and forms and field.letter:
-            forms.append(exact(field.letter))
-        text = field.text.encode()[int(sheets.starts[first]) : int(sheets.ends[until - 1])]
-        forms.append(exact(text.decode()))
-        first = until
-    return "".join(forms)
-
-
-def _sentences(index: ItemIndex, page: Page, rows: npt.NDArray[np.int64], align_from: float) -> list[Run]:
-    best: dict[tuple[int, int], Run] = {}
-    for _, at, _, head in rows[rows[:, 2] < 0].tolist():
-        item = int(index.owners[np.searchsorted(index.begins, head, side="right") - 1])
-        run = _aligned(index, page, item, at)
-        if run is None or run.score < align_from:
+def _whole_sentence(index: ItemIndex, page: Page, pieces: list[_Piece]) -> Run | None:
+    """The rarest sentence where a run covers it word by word, which spares the alignment."""
+    for piece in pieces:
+        sentence = index.sentences[piece.item]
+        low, _ = index.sheets.words_of(piece.item)
+        if sentence is None or piece.until - piece.at != piece.last - piece.first:
             continue
-        key = (item, run.start // 64)
-        if key not in best or run.score > best[key].score:
-            best[key] = run
-    return _apart(best.values())
+        first, last = sentence.first - low, sentence.last - low
+        if piece.first <= first and last <= piece.last:
+            shift = piece.at - piece.first
+            start, end = page.span(first + shift, last + shift)
+            return Run(piece.item, page.document, first, last, start, end, 1.0, True)
+    return None
 
 
 def _apart(found: Iterable[Run]) -> list[Run]:
@@ -286,7 +290,7 @@ def _aligned(index: ItemIndex, page: Page, item: int, at: int) -> Run | None:
     size = sentence.last - sentence.first
     low = max(0, at - MARGIN)
     high = min(page.words.hashes.size, at + size + MARGIN)
-    folded = [_fold_words(page.text(*page.span(k, k + 1))) for k in range(low, high)]
+    folded = [fold_word(page.text(*page.span(k, k + 1))) for k in range(low, high)]
     found = align(sentence.folded, " ".join(folded))
     edges = np.cumsum([0, *(len(word) + 1 for word in folded)])
     first = int(np.searchsorted(edges, found.start, side="right")) - 1
@@ -295,23 +299,35 @@ def _aligned(index: ItemIndex, page: Page, item: int, at: int) -> Run | None:
         return None
     start, end = page.span(low + first, low + last)
     head = index.sheets.words_of(item)[0]
-    same = _same_accents(index.sheets, sentence.first, sentence.last, page.text(start, end))
-    return Run(
-        item,
-        page.document,
-        sentence.first - head,
-        sentence.last - head,
-        start,
-        end,
-        round(found.score, 4),
-        same,
-        True,
-    )
+    score = round(found.score, 4)
+    return Run(item, page.document, sentence.first - head, sentence.last - head, start, end, score, True)
 
 
-@lru_cache(maxsize=65536)
-def _fold_words(source: str) -> str:
+@lru_cache(maxsize=1 << 14)
+def fold_word(source: str) -> str:
+    """The folded form of one word as written."""
     return "".join(word.folded for word in words(source))
+
+
+def same_accents(sheets: Sheets, first: int, last: int, text: str) -> bool:
+    """Whether words [first, last) of the sheets and a matched text agree in the exact channel too."""
+    written = exact(text)
+    return written in (_exact_words(sheets, first, last, False), _exact_words(sheets, first, last, True))
+
+
+def _exact_words(sheets: Sheets, first: int, last: int, letters: bool) -> str:
+    """The exact form of words [first, last) of the sheets, with or without option letters between fields."""
+    forms = []
+    while first < last:
+        at = sheets.field_at(first)
+        field = sheets.fields[at]
+        until = min(last, int(sheets.word_of_field[at + 1]))
+        if letters and forms and field.letter:
+            forms.append(exact(field.letter))
+        text = field.text.encode()[int(sheets.starts[first]) : int(sheets.ends[until - 1])]
+        forms.append(exact(text.decode()))
+        first = until
+    return "".join(forms)
 
 
 def covered(pieces: Sequence[tuple[int, int]]) -> int:

@@ -7,6 +7,7 @@ answers, criteria). Words are numbered through the sheet; option letters are no 
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -72,6 +73,7 @@ class Sheets:
         bits: information of each word.
         lettered: whether the word has a letter.
         kinds: number of each word in the vocabulary; ``vocabulary``: its folded form.
+        bounds: ``word_of_field`` as a list, in which single look-ups are ten times faster.
     """
 
     items: Sequence[Presented]
@@ -85,6 +87,7 @@ class Sheets:
     lettered: npt.NDArray[np.bool_]
     kinds: npt.NDArray[np.int32]
     vocabulary: Sequence[str]
+    bounds: Sequence[int]
 
     def words_of(self, item: int) -> tuple[int, int]:
         """[first, one past last) word of an item."""
@@ -102,11 +105,13 @@ class Sheets:
         """The sheets of items [first, last) alone, numbered from 0."""
         fields = slice(int(self.field_of_item[first]), int(self.field_of_item[last]))
         words = slice(int(self.word_of_field[fields.start]), int(self.word_of_field[fields.stop]))
+        word_of_field = self.word_of_field[fields.start : fields.stop + 1] - words.start
         return Sheets(
             items=self.items[first:last],
             fields=self.fields[fields],
             field_of_item=self.field_of_item[first : last + 1] - fields.start,
-            word_of_field=self.word_of_field[fields.start : fields.stop + 1] - words.start,
+            word_of_field=word_of_field,
+            bounds=word_of_field.tolist(),
             hashes=self.hashes[words],
             starts=self.starts[words],
             ends=self.ends[words],
@@ -118,7 +123,7 @@ class Sheets:
 
     def field_at(self, word: int) -> int:
         """The field that holds a word."""
-        return int(np.searchsorted(self.word_of_field, word, side="right")) - 1
+        return bisect_right(self.bounds, word) - 1
 
     def source(self, word: int) -> str:
         """A word as written."""
@@ -180,7 +185,8 @@ def read_sheets(items: Sequence[Presented]) -> Sheets:
         items=items,
         fields=fields,
         field_of_item=np.concatenate([[0], np.cumsum([len(item.fields) for item in items])]).astype(np.int64),
-        word_of_field=word_of_field.astype(np.int64),
+        word_of_field=word_of_field,
+        bounds=word_of_field.tolist(),
         hashes=hashes,
         starts=starts,
         ends=ends,

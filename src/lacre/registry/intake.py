@@ -402,7 +402,7 @@ def _plain_entries(
         try:
             entries.append(
                 _plain_entry(
-                    Row(row.line, clean),
+                    Row(row.line, {**clean, **_names(row, columns)}),
                     columns,
                     key_index,
                     extra,
@@ -412,6 +412,11 @@ def _plain_entries(
         except (RowError, OptionsError) as error:
             faults.append(Fault(row.line, str(error)))
     return entries, faults
+
+
+def _names(row: Row, columns: Mapping[str, tuple[str, ...]]) -> dict[str, Any]:
+    """The id as it is written: others look the item up by it, so not even its accents are recomposed."""
+    return {name: row.values[name] for name in columns.get("id", ()) if name in row.values}
 
 
 def _plain_entry(

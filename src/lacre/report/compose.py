@@ -12,6 +12,10 @@ from lacre.vetting.vet import Vetting
 from lacre.vetting.verdicts import ItemVerdict, Judged, doubts_of
 
 
+# Findings drawn per item; the page says how many there are, and findings.jsonl has them all.
+DRAWN = 3
+
+
 def page_of(vetting: Vetting, title: str, *, created: str | None = None) -> VettingPage:
     """The page of a vetting. ``created`` is an ISO date, given by the caller, for the page has no clock."""
     rules = vetting.rules
@@ -36,7 +40,7 @@ def _corpus(reading: Reading, doubtful: bool) -> CorpusRow:
     more = reading.unread_places - len(gaps)
     if more:
         rest = reading.unread_bytes - sum(gap.bytes for gap in gaps)
-        gaps.append(Gap(where=f"{more:,} more places", reason="not listed one by one", bytes=max(rest, 0)))
+        gaps.append(Gap(where="…", reason="not listed one by one", bytes=max(rest, 0), places=more))
     return CorpusRow(
         name=reading.corpus,
         shards=reading.shards,
@@ -49,12 +53,12 @@ def _corpus(reading: Reading, doubtful: bool) -> CorpusRow:
 
 def _item(sheets: Sheets, item: ItemVerdict, number: int) -> ItemRow:
     fields: Sequence[Field] = ()
-    if item.verdict.verdict != "keep":
+    if item.judged or item.verdict.verdict == "untestable":
         fields = [Field(name=field.name, text=field.text) for field in sheets.items[number].fields]
     return ItemRow(
         verdict=item.verdict,
         fields=tuple(fields),
-        evidence=tuple(_evidence(sheets, judged) for judged in item.judged),
+        evidence=tuple(_evidence(sheets, judged) for judged in item.judged[:DRAWN]),
     )
 
 

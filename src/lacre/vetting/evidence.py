@@ -37,7 +37,6 @@ class Place(msgspec.Struct, frozen=True, kw_only=True, order=True):
     first: int
     last: int
     score: float
-    exact: bool
     coverage: float
     excerpt: Excerpt
 
@@ -140,7 +139,6 @@ class Gathering:
             first=match.run.first,
             last=match.run.last,
             score=match.run.score,
-            exact=match.run.exact,
             coverage=coverage,
             excerpt=match.excerpt,
         )
@@ -157,7 +155,6 @@ def _joined(matches: list[_Match]) -> list[_Match]:
             run = last.run._replace(
                 first=min(last.run.first, match.run.first),
                 last=max(last.run.last, match.run.last),
-                exact=last.run.exact and match.run.exact,
             )
             # The tail of the second match that lies beyond the first.
             tail = match.excerpt.matched.encode()[last.end - match.start :].decode("utf-8", "ignore")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future, as_completed
 from typing import NamedTuple
 
@@ -161,7 +161,7 @@ def scan_shard(
 ) -> _Shard:
     """Read one shard past the index."""
     gathering = Gathering(shard, index.sheets)
-    unread: list[Unread] = []
+    gaps = _Gaps()
     documents = size = nulls = 0
     for batch in read(shard):
         if stop.is_set():
@@ -169,20 +169,36 @@ def scan_shard(
         scanned = runs(index, batch.text, _scratch(), align_from=align_from)
         gathering.add(batch, scanned.runs)
         text = int(batch.text.nbytes) - 8 * (len(batch.text) + 1)
-        unread += batch.unread
-        unread += _garbled(batch)
+        gaps.add(batch)
         documents += int((batch.starts == 0).sum())
         nulls += batch.nulls
         size += text
         tally.add(text=text, matches=len(scanned.runs))
     tally.add(shards=1, size=shard.size)
-    return _Shard(_read(shard, documents, size, nulls, unread), gathering.found())
+    return _Shard(_read(shard, documents, size, nulls, gaps.list()), gathering.found())
 
 
-def _garbled(batch: TextBatch) -> Iterator[Unread]:
-    for span in garbled(batch):
-        where = f"document {span.document}, bytes {span.start}-{span.end}"
-        yield Unread(where=where, reason=f"garbled: {span.reason}", bytes=span.end - span.start)
+class _Gaps:
+    """What one shard did not yield, faults of one kind in many places counted together."""
+
+    def __init__(self) -> None:
+        self.named: list[Unread] = []
+        self.garbled: dict[str, tuple[int, int, str]] = {}
+
+    def add(self, batch: TextBatch) -> None:
+        """Take in what one batch left unread, and the stretches of it that no one can read."""
+        self.named += batch.unread
+        for span in garbled(batch):
+            where = f"document {span.document}, byte {span.start:,}"
+            places, size, first = self.garbled.get(span.reason, (0, 0, where))
+            self.garbled[span.reason] = (places + 1, size + span.end - span.start, first)
+
+    def list(self) -> list[Unread]:
+        """All of it, in the order of the shard, garbled text last."""
+        return self.named + [
+            Unread(where=f"{places:,} places from {first}", reason=f"garbled: {reason}", bytes=size)
+            for reason, (places, size, first) in sorted(self.garbled.items())
+        ]
 
 
 def _read(shard: Shard, documents: int, size: int, nulls: int, unread: list[Unread]) -> Reading:

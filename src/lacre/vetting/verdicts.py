@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from lacre.overlap.index import ItemIndex
+from lacre.overlap.runs import same_accents
 from lacre.overlap.sheets import Sheets
 from lacre.registry.rules import VettingRules
-from lacre.registry.verdicts import Decision, Finding, Verdict
+from lacre.registry.verdicts import Channel, Decision, Finding, Verdict
 from lacre.vetting.classes import class_of
 from lacre.vetting.evidence import Place
 from lacre.vetting.scan import Corpus, Reading
@@ -92,7 +94,7 @@ def _judged(sheets: Sheets, corpus: Corpus, place: Place, rules: VettingRules) -
         words=place.words,
         score=place.score,
         coverage=place.coverage,
-        channel="exact" if place.exact and place.score == 1 else "folded",
+        channel=channel_of(sheets, place),
         class_=class_of(place.excerpt.matched, own_words=own),
         documents=corpus.found.documents[place.item, place.sentence],
         snippet=snippet(place),
@@ -116,6 +118,15 @@ def _weigh_sentence(place: Place, rules: VettingRules) -> tuple[Decision, str]:
     if place.score >= rules.rare_drop:
         return "drop", f"the rarest sentence, {place.score:.0%} alike,"
     return "review", f"a sentence like the rarest, {place.score:.0%} alike,"
+
+
+def channel_of(sheets: Sheets, place: Place) -> Channel:
+    """``exact`` when accents agree too, ``folded`` when they do not, or when words differ."""
+    low = sheets.words_of(place.item)[0]
+    same = place.score == 1 and same_accents(
+        sheets, low + place.first, low + place.last, place.excerpt.matched
+    )
+    return "exact" if same else "folded"
 
 
 def own_stretch(sheets: Sheets, place: Place) -> int:
@@ -151,7 +162,7 @@ def snippet(place: Place) -> str:
     if len(matched) > LONGEST_SNIPPET:
         half = LONGEST_SNIPPET // 2
         matched = f"{matched[:half]} […] {matched[-half:]}"
-    return " ".join([*before, f"⟦{matched}⟧", *after])
+    return unicodedata.normalize("NFC", " ".join([*before, f"⟦{matched}⟧", *after]))
 
 
 def _verdict(index: ItemIndex, item: int, judged: list[Judged], doubts: list[str]) -> ItemVerdict:

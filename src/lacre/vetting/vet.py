@@ -84,8 +84,8 @@ def vet(
 
 def write(vetting: Vetting, folder: Path) -> None:
     """Write ``verdicts.jsonl`` and ``findings.jsonl``, each whole or not at all."""
-    jsonl.write(folder / "findings.jsonl", vetting.findings)
-    jsonl.write(folder / "verdicts.jsonl", vetting.verdicts)
+    jsonl.write(folder / "findings.jsonl", vetting.findings, composed=False)
+    jsonl.write(folder / "verdicts.jsonl", vetting.verdicts, composed=False)
 
 
 __all__ = ["Corpus", "Vetting", "vet", "write"]
