@@ -34,7 +34,9 @@ def texts(kinds: tuple[str, ...]) -> list[str]:
     for kind in kinds:
         for shard in shards(str(data / "corpora" / kind)).shards:
             for batch in read(shard):
-                found += [text[k : k + 1_000_000] for text in batch.text.to_pylist() for k in range(0, len(text), 1_000_000)]
+                for text in batch.text.to_pylist():
+                    whole = text or ""
+                    found += [whole[k : k + 1_000_000] for k in range(0, len(whole), 1_000_000)]
     return found
 
 
@@ -43,8 +45,7 @@ def items(count: int) -> list[Candidate]:
     data = folder()
     rng = random.Random(SEED)
     if data is None:
-        made = [Candidate(id=f"i{k}", payload=Payload(kind="open", stem=text[:800])) for k, text in enumerate(_made_up(count))]
-        return made
+        return [_open(f"i{k}", text[:800]) for k, text in enumerate(_made_up(count))]
     every = list(candidates(data / "items" / "items.jsonl.gz").items)
     rng.shuffle(every)
     result = every[:count]
@@ -52,8 +53,12 @@ def items(count: int) -> list[Candidate]:
         source = every[len(result) % len(every)].payload
         words = source.stem.split()
         rng.shuffle(words)
-        result.append(Candidate(id=f"shuffled-{len(result)}", payload=Payload(kind="open", stem=" ".join(words), options={})))
+        result.append(_open(f"shuffled-{len(result)}", " ".join(words)))
     return result
+
+
+def _open(name: str, stem: str) -> Candidate:
+    return Candidate(id=name, payload=Payload(kind="open", stem=stem))
 
 
 def _made_up(count: int) -> Iterator[str]:

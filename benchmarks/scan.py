@@ -24,8 +24,9 @@ from lacre.corpora.batches import Shard
 from lacre.corpora.readers import read
 from lacre.corpora.sources import shards
 from lacre.overlap.index import ItemIndex, index_items
-from lacre.overlap.kernel import count_words, scan
-from lacre.overlap.runs import LIKELY, Scratch, buffers
+from lacre.overlap.kernel import count_words
+from lacre.overlap.runs import Scratch, buffers, kernel_runs
+from lacre.overlap.sheets import wide
 from lacre.overlap.table import fold_table
 from lacre.registry.rules import default_rules
 from lacre.vetting.presented import presented
@@ -57,26 +58,20 @@ def index(count: int) -> ItemIndex:
 
 def words_only(shard: Shard) -> None:
     """Read, and hash the words."""
-    entries, parts = fold_table()
-    out = np.empty((8 << 20) + 128, np.uint64)
+    scratch = Scratch.make()
+    latin, entries, parts = fold_table()
+    words = np.empty((8 << 20) + 128, np.uint64)
     for batch in read(shard):
         pages = buffers(batch.text)
-        count_words(pages.data, pages.offsets, entries, parts, out)
+        room = tuple(scratch.room)
+        count_words(pages.data, wide(pages.data), pages.offsets, latin, entries, parts, room, words)
 
 
 def words_and_grams(shard: Shard, table: ItemIndex) -> None:
     """Read, hash the words, and look up every seed."""
-    entries, parts = fold_table()
     scratch = Scratch.make()
-    scratch.words = np.empty((8 << 20) + 8192, np.uint64)
-    scratch.hits = np.empty((1 << 20, 2), np.int64)
-    scratch.runs = np.empty((1 << 20, 4), np.int64)
     for batch in read(shard):
-        pages = buffers(batch.text)
-        scan(
-            pages.data, pages.offsets, entries, parts, tuple(table.table), scratch.words, scratch.hits,
-            scratch.runs, scratch.ends, scratch.diagonals, LIKELY,
-        )  # fmt: skip
+        kernel_runs(table, buffers(batch.text), scratch)
 
 
 def whole(listing: list[Shard], table: ItemIndex) -> None:
@@ -115,7 +110,9 @@ def main() -> None:
     print(json.dumps(result))
 
 
-def _figures(path: Path, small: ItemIndex, large: ItemIndex, arguments: argparse.Namespace) -> dict[str, float]:
+def _figures(
+    path: Path, small: ItemIndex, large: ItemIndex, arguments: argparse.Namespace
+) -> dict[str, float]:
     listing = list(shards(str(path)).shards)
     megabytes = arguments.size
     whole(listing[:1], small)  # compiles, or loads what was compiled
@@ -148,11 +145,14 @@ def _lower(documents: list[str], arguments: argparse.Namespace) -> float:
 
 
 _COMMAND = """
-import resource, sys, time
+import sys, time
 from lacre.cli import run
 begun = time.monotonic()
 code = run(sys.argv[1:])
-print(code, time.monotonic() - begun, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3, file=sys.stderr)
+took = time.monotonic() - begun
+# Not getrusage: its peak outlives exec, and would tell of the parent.
+peak = next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM"))
+print(code, took, int(peak) / 1e3, file=sys.stderr)
 """
 
 

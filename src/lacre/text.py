@@ -43,7 +43,7 @@ class Word(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def fold(character: str) -> str:
-    r"""What one character becomes in the folded channel: letters and digits, ``\0`` for a separator, "" to vanish.
+    r"""What one character folds to: letters and digits, ``\0`` for a separator, "" when it vanishes.
 
     >>> fold("Ç"), fold("ﬁ"), fold("½"), fold("\u00ad"), fold("—"), fold("º"), fold("С")
     ('c', 'fi', '1\x002', '', '\x00', 'o', 'c')
@@ -105,11 +105,6 @@ def words(text: str) -> list[Word]:
 
 def _after_line_break(text: str, hyphen: int) -> int | None:
     """Where the word goes on after a hyphen at a line break, or None when the hyphen is a plain one."""
-    before = hyphen - 1
-    while before >= 0 and fold(text[before]) == "":
-        before -= 1
-    if before < 0 or not is_letter((fold(text[before]) or SEPARATOR)[-1]):
-        return None
     after = hyphen + 1
     while after < len(text) and text[after] in BLANKS:
         after += 1
@@ -120,6 +115,12 @@ def _after_line_break(text: str, hyphen: int) -> int | None:
         after += 1
     if after >= len(text) or not is_letter((fold(text[after]) or SEPARATOR)[0]):
         return None
+    # Looked at last: in a row of soft hyphens, each would walk back over all those before it.
+    before = hyphen - 1
+    while before >= 0 and fold(text[before]) == "":
+        before -= 1
+    if before < 0 or not is_letter((fold(text[before]) or SEPARATOR)[-1]):
+        return None
     return after
 
 
@@ -127,7 +128,7 @@ _NOT_A_WORD = re.compile(r"[\W_]+")
 
 
 def exact(source: str) -> str:
-    r"""The exact form of a stretch of text: case folded, accents kept, separators and invisible characters gone.
+    r"""The exact form of a text: case folded, accents kept, separators and invisible characters gone.
 
     Two stretches with equal folded words agree in the exact channel when their exact forms are equal.
 
@@ -139,19 +140,22 @@ def exact(source: str) -> str:
 
 
 # Abbreviations, in the folded channel: a full stop after them does not end a sentence ...
-TITLES = frozenset(
-    "dr dra drs dras sr sra srs sras srta prof profa profs profas exmo exma ilmo ilma des min rel av jr cf v vs "
-    "org orgs cia ltda ibid op mr mrs ms".split()
-)
+_TITLES = """
+dr dra drs dras sr sra srs sras srta prof profa profs profas exmo exma ilmo ilma des min rel av jr cf v vs
+org orgs cia ltda ibid op mr mrs ms
+"""
+TITLES = frozenset(_TITLES.split())
 # ... and these only before a digit or an ordinal: "lei." and "mar." also end sentences.
-BEFORE_NUMBER = frozenset(
-    "art arts inc incs par al n nr num no p pp pag pags cap caps fig figs tab ed eds vol vols lei dec res proc rec ac "
-    "c s d jan fev mar abr mai jun jul ago set out nov dez".split()
-)
+_BEFORE_NUMBER = """
+art arts inc incs par al n nr num no p pp pag pags cap caps fig figs tab ed eds vol vols lei dec res proc rec
+ac c s d jan fev mar abr mai jun jul ago set out nov dez
+"""
+BEFORE_NUMBER = frozenset(_BEFORE_NUMBER.split())
 
+# Possessive, and never from the middle of a row of stops: dot leaders would cost the square of their length.
 _END = re.compile(
-    r"""(?P<stop>[.!?…]+)(?P<close>["”’»)\]]*)(?=\s|$)  # a stop, perhaps closing marks, then white space
-      | \n[ \t]*\n                                   # or an empty line""",
+    r"""(?<![.!?…])(?P<stop>[.!?…]++)(?P<close>["”’»)\]]*+)(?=\s|$)  # a stop, closing marks, then white space
+      | (?:\n|\r\n?+)[^\S\r\n]*[\r\n]                                # or an empty line""",
     re.VERBOSE,
 )
 _NEXT = re.compile(r"\s*(\S)")
@@ -161,8 +165,8 @@ _LAST_WORD = re.compile(r"([^\W_]+)$")
 def sentences(text: str) -> list[tuple[int, int]]:
     """The [start, end) of each sentence of ``text``, white space trimmed.
 
-    A stop after an abbreviation ("Art. 5.º", "Dr. João", "n.º 2"), after an initial, before a lower-case letter
-    or inside a number does not end a sentence. An empty line always does.
+    A stop after an abbreviation ("Art. 5.º", "Dr. João", "n.º 2"), after an initial, before a lower-case
+    letter or inside a number does not end a sentence. An empty line always does.
 
     >>> text = "O Dr. Lima citou o Art. 5.º, n.º 2, da lei. Quanto pagou? R$ 1.000,00."
     >>> [text[a:b] for a, b in sentences(text)]
@@ -180,17 +184,18 @@ def sentences(text: str) -> list[tuple[int, int]]:
 
 
 def _ends_sentence(text: str, match: re.Match[str]) -> bool:
-    stop = match["stop"]
-    if stop is None or stop != ".":
+    if match["stop"] is None:
         return True
     following = _NEXT.match(text, match.end())
+    if following is None:
+        return True
+    if following[1].islower():
+        return False
     before = _LAST_WORD.search(text, max(0, match.start() - 40), match.start())
-    if following is None or before is None:
+    if match["stop"] != "." or before is None:
         return True
     word = "".join(fold(c) for c in before[1])
-    if following[1].islower() or word in TITLES:
-        return False
-    if following[1].isdigit() and word in BEFORE_NUMBER:
+    if word in TITLES or (following[1].isdigit() and word in BEFORE_NUMBER):
         return False
     initial = len(before[1]) == 1 and before[1].isupper()
     return not initial

@@ -14,7 +14,7 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from lacre.overlap.kernel import NEED_RARE, SEED, choose_seeds, fill_table, lay_out
+from lacre.overlap.kernel import C1, NEED_RARE, SEED, choose_seeds, fill_table, lay_out
 from lacre.overlap.rarest import Sentence, rarest_sentence
 from lacre.overlap.sheets import Presented, Sheets, read_sheets, word_hash
 from lacre.overlap.variants import VARIANTS, Changed, changed, sites, unchanged
@@ -26,7 +26,7 @@ LETTER_BITS = 3.0  # an option letter tells little
 TOUCHED_BITS = 12.0  # a word that only wrong encodings make tells much
 RARE_SEED_BITS = 34.0  # less than one chance hit in 1e10 words
 LEAST_RARE_SEEDS = 4
-_POWERS = np.array([pow(0xD6E8FEB86659FD93, k, 2**64) for k in range(SEED - 1, -1, -1)], np.uint64)
+ENOUGH_BITS = 40.0  # a seed that tells this much is as good as any: one chance hit in 1e12 words
 
 
 Kind = TypeVar("Kind", bound=np.generic)
@@ -77,7 +77,9 @@ class _Layer(NamedTuple):
 CHUNK = 500  # items laid out at a time, which bounds the memory that building takes
 
 
-def index_items(items: Sequence[Presented], *, min_words: int, min_bits: float, rare_min_words: int) -> ItemIndex:
+def index_items(
+    items: Sequence[Presented], *, min_words: int, min_bits: float, rare_min_words: int
+) -> ItemIndex:
     """The index of ``items``.
 
     Items with fewer than ``min_words`` words, or less than ``min_bits`` bits in all, are untestable. The rarest
@@ -92,7 +94,8 @@ def index_items(items: Sequence[Presented], *, min_words: int, min_bits: float, 
         part = sheets.part(first, last)
         reasons = [_why_untestable(part, k, min_words, min_bits) for k in range(last - first)]
         rarest = [
-            rarest_sentence(part, k, rare_min_words) if not reason else None for k, reason in enumerate(reasons)
+            rarest_sentence(part, k, rare_min_words) if not reason else None
+            for k, reason in enumerate(reasons)
         ]
         needs = np.array([0 if reason else _need(part, k) for k, reason in enumerate(reasons)], np.int64)
         for layer in _layers(part, needs, rarest):
@@ -100,7 +103,9 @@ def index_items(items: Sequence[Presented], *, min_words: int, min_bits: float, 
         shift = int(sheets.word_of_field[sheets.field_of_item[first]])
         sentences += [s and s._replace(first=s.first + shift, last=s.last + shift) for s in rarest]
         untestable += reasons
-    table = _table(growing.keys.taken(), growing.places.taken(), growing.sequence.taken(), growing.base.taken())
+    table = _table(
+        growing.keys.taken(), growing.places.taken(), growing.sequence.taken(), growing.base.taken()
+    )
     return ItemIndex(
         sheets=sheets,
         table=table,
@@ -176,7 +181,9 @@ def _made(
 ) -> _Layer:
     shortened = np.maximum((sequence >> np.uint64(32)).astype(np.uint32), 1)
     shortened[sequence == 0] = 0
-    return _Layer(shortened, base.astype(np.uint16), _seed_keys(sequence, seeds), seeds.astype(np.int32), owners)
+    return _Layer(
+        shortened, base.astype(np.uint16), _seed_keys(sequence, seeds), seeds.astype(np.int32), owners
+    )
 
 
 def _why_untestable(sheets: Sheets, item: int, min_words: int, min_bits: float) -> str:
@@ -204,6 +211,7 @@ def _layer(
         [word_hash(f.letter.lower() * max(letters, 1)) if f.letter else 0 for f in sheets.fields], np.uint64
     )
     asides = np.array([field.aside for field in sheets.fields], np.bool_)
+    letter_hashes[_outside(sheets, text, asides)] = 0
     room = text.hashes.size + 2 * len(sheets.fields) + len(sheets.items) + 2
     sequence, base = np.empty(room, np.uint64), np.empty(room, np.uint32)
     edges = np.zeros(room, np.uint8)
@@ -224,8 +232,22 @@ def _layer(
     owners = _owners(sheets, needs, asides)
     weights = _weights(sheets, text, sequence, base, owners)
     chosen = np.empty(size, np.int64)
-    made = choose_seeds(sequence, weights, edges, window, seam, chosen)
+    made = choose_seeds(sequence, weights, edges, window, seam, ENOUGH_BITS, chosen)
     return _made(sequence, base, chosen[:made], owners)
+
+
+def _outside(sheets: Sheets, text: Changed, asides: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """Fields before the first word of their item or behind the last one presented: options that are images.
+
+    Their letters are left out, so that a seed at either end of a short item is made of its words.
+    """
+    counts = np.diff(sheets.field_of_item)
+    hidden = np.diff(np.concatenate([[0], np.cumsum(asides)])[sheets.field_of_item])
+    heads = text.word_of_field[sheets.field_of_item[:-1]]
+    ends = text.word_of_field[sheets.field_of_item[1:] - hidden]
+    before = text.word_of_field[1:] == np.repeat(heads, counts)
+    behind = text.word_of_field[:-1] == np.repeat(ends, counts)
+    return np.asarray(before | (behind & ~asides), np.bool_)
 
 
 def _owners(
@@ -272,11 +294,15 @@ def _site_layer(sheets: Sheets, needs: npt.NDArray[np.int64]) -> _Layer:
     item_of_field = np.repeat(np.arange(len(sheets.items)), np.diff(sheets.field_of_item))
     field_of_word = np.repeat(np.arange(len(sheets.fields)), np.diff(sheets.word_of_field))
     for site in sites(sheets):
-        item = int(item_of_field[field_of_word[site.first]])
+        field = int(field_of_word[site.first])
+        item = int(item_of_field[field])
         if needs[item] == 0:
             continue
-        low, high = sheets.words_of(item)
-        begin, finish = max(low, site.first - CONTEXT), min(high, site.last + 1 + CONTEXT)
+        low = sheets.words_of(item)[0]
+        # An aside stands alone, and what is presented ends before it.
+        alone = sheets.fields[field].aside
+        head, end = (sheets.bounds[field], sheets.bounds[field + 1]) if alone else sheets.presented(item)
+        begin, finish = max(head, site.first - CONTEXT), min(end, site.last + 1 + CONTEXT)
         place = [(word - low) << 1 for word in range(begin, finish)]
         at, after = site.first - begin, site.last + 1 - begin
         words = sheets.hashes[begin:finish].tolist()
@@ -288,7 +314,9 @@ def _site_layer(sheets: Sheets, needs: npt.NDArray[np.int64]) -> _Layer:
     sequence, places = np.array(hashes, np.uint64), np.array(base, np.uint32)
     weights = np.full(sequence.size, TOUCHED_BITS, np.float32)
     chosen = np.empty(sequence.size, np.int64)
-    made = choose_seeds(sequence, weights, np.zeros(sequence.size, np.uint8), 4, False, chosen)
+    # Joined, thirteen words are twelve places, so eight seeds: one of them must be in the table.
+    no_edges = np.zeros(sequence.size, np.uint8)
+    made = choose_seeds(sequence, weights, no_edges, GPT3_N - SEED, False, ENOUGH_BITS, chosen)
     return _made(sequence, places, chosen[:made], np.array(owners, np.int32))
 
 
@@ -329,10 +357,13 @@ def _sentence_layer(sheets: Sheets, sentences: Sequence[Sentence | None]) -> _La
 
 
 def _seed_keys(sequence: npt.NDArray[np.uint64], seeds: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
-    """The kernel's rolling hash of the five words at each seed."""
-    keys = np.zeros(seeds.size, np.uint64)
-    for k in range(SEED):
-        keys += sequence[seeds + k] * _POWERS[k]
+    """The kernel's hash of the five words at each seed."""
+    keys = sequence[seeds + SEED - 1].copy()
+    for k in range(SEED - 1):
+        by = np.uint64(13 * (SEED - 1 - k))
+        words = sequence[seeds + k]
+        keys ^= words << by | words >> np.uint64(64) - by
+    keys *= C1
     return keys
 
 
@@ -350,10 +381,10 @@ def _table(
     last[:-1] = keys[1:] != keys[:-1]
     postings[last] = ~postings[last]
     distinct = int(last.sum())
-    # At most a tenth of the bits are set, so that nine words in ten of other texts stop here.
-    size = max(16, (10 * distinct).bit_length())
-    shift = np.uint64(64 - size)
-    bitmap = np.zeros(2**size // 64, np.uint64)
+    # Ten to twenty bits a key, two of them set: some three words in a hundred of other texts pass.
+    cells = max(10, (10 * distinct).bit_length() - 6)
+    shift = np.uint64(64 - cells)
+    bitmap = np.zeros(2**cells, np.uint64)
     slots = 2 ** max(4, (2 * distinct).bit_length())
     marks, firsts = np.zeros(slots, np.uint32), np.zeros(slots, np.int32)
     fill_table(keys, shift, bitmap, marks, firsts)

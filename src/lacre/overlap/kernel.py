@@ -1,39 +1,67 @@
-"""The compiled inner loops, on Arrow buffers: bytes to word hashes, words to seeds, seeds to runs.
+"""The compiled inner loops, on Arrow buffers: bytes to words, words to seeds, seeds to runs.
 
 Nothing here makes a Python object per document. The definition these loops must agree with is
 :func:`lacre.text.words`; the tests compare both on every code point and on random text.
 
-Word hash: h <- 257 h + code over the folded characters, then a mixing step, modulo 2^64.
+Text is *folded* first: the UTF-8 bytes of its folded letters and digits, with a zero for every separator. Eight
+bytes are folded at a time as long as they are ASCII, which most Portuguese text is; the others one by one
+through tables. Words are then what stands between zeros, and are hashed by loads of eight bytes.
 """
 
 from __future__ import annotations
 
 import numpy as np
 from numba import njit
+from numba.cpython.unsafe.numbers import trailing_zeros
 
-from lacre.overlap.table import HYPHEN, LETTER, OPENS, SOFT, SPECIAL, VANISH
+from lacre.overlap.table import HYPHEN, LATIN_OTHER, LETTER, OPENS, SOFT, SPECIAL, VANISH
 
 SEED = 5  # words in a seed
+PAD = 4  # zero words in front of a document's words, so that the first seed has a past
 NEED_RARE = 0xFFFF  # the ``need`` of a rarest sentence: it is aligned, not counted
+CHUNK = 1 << 14  # bytes folded before their words are hashed, so that both stay in the nearest cache
+GROWTH = 16  # folded bytes that one byte may make, at most
 
+U = np.uint64
 _SPECIAL = np.uint32(SPECIAL)
 _VANISH = np.uint32(VANISH)
-_HYPHEN = np.uint32(HYPHEN)
 _SOFT = np.uint32(SOFT)
+_HYPHEN = np.uint32(HYPHEN)
 _OPENS = np.uint32(OPENS)
 _LETTER = np.uint32(LETTER)
-_BASE = np.uint64(0xD6E8FEB86659FD93)  # an odd constant with well spread bits; also the rolling hash's base
-_ZERO = np.uint64(0)
+_POINT = np.uint32(LETTER - 1)
+_LATIN_OTHER = U(LATIN_OTHER)
+# Odd constants with well spread bits.
+C1, C2, C3 = U(0xD6E8FEB86659FD93), U(0x9E3779B97F4A7C15), U(0xA0761D6478BD642F)
+_ZERO, _ONE, _EIGHT, _BYTE = U(0), U(1), U(8), U(255)
+# Eight bytes at once: the high bit, the low bit, and a constant in each.
+_HIGH, _LOW, _HYPHENS = U(0x8080808080808080), U(0x0101010101010101), U(0x2D2D2D2D2D2D2D2D)
+_CASE, _FROM_A, _PAST_Z = U(0x2020202020202020), U(0x1F1F1F1F1F1F1F1F), U(0x0505050505050505)
+_FROM_0, _PAST_9 = U(0x5050505050505050), U(0x4646464646464646)
+_GATHER = U(0x0102040810204080)  # brings the low bits of eight bytes into the top byte
+_MASKS = np.array([(1 << 8 * k) - 1 for k in range(9)], np.uint64)
 _CACHE = 4096  # diagonals remembered while confirming; a power of two
 
 
 @njit(cache=True, nogil=True, inline="always")
 def mix(h):
-    """Spread every bit of ``h`` over the upper half, where table and bitmap look."""
-    h ^= h >> np.uint64(32)
-    h *= _BASE
-    h ^= h >> np.uint64(29)
+    """Spread every bit of ``h`` over all of it."""
+    h ^= h >> U(32)
+    h *= C1
+    h ^= h >> U(29)
     return h
+
+
+@njit(cache=True, nogil=True, inline="always")
+def turned(h, by):
+    """``h`` rotated left."""
+    return h << U(by) | h >> U(64 - by)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def zeros_below(bits):
+    """How many zero bits stand below the lowest one."""
+    return trailing_zeros(bits)  # type: ignore[call-arg]  # an intrinsic: numba gives the typing context
 
 
 @njit(cache=True, nogil=True, boundscheck=False)
@@ -119,161 +147,295 @@ def after_line_break(buf, low, hyphen, at, end, entries, parts):
 
 
 @njit(cache=True, nogil=True, boundscheck=False)
-def read_words(buf, low, at, end, entries, parts, out, starts, ends, count, limit, h):
-    """Hash the words of ``buf[at:end]`` into ``out[count:]``; stop after ``limit`` words.
-
-    ``low`` is where the document starts; ``h`` is the hash of a word left open by the call before.
-    ``starts`` and ``ends`` take the byte span of every word, or are None (a second, faster compiled form).
-    Returns where it stopped, the new count, and the open word's hash. ``out`` needs room for ``limit`` + 64.
-    """
-    last = at
-    while at < end and count < limit:
-        here = at
-        b = buf[at]
-        if b < 128:
-            c = entries[b]
-            at += 1
-        elif b < 0xE0 and b >= 0xC0 and at + 1 < end:
-            c = entries[(np.uint32(b) & np.uint32(31)) << np.uint32(6) | (np.uint32(buf[at + 1]) & np.uint32(63))]
-            at += 2
-        else:
-            point, at = decode(buf, at, end)
-            c = entries[point]
-        if c >= _SPECIAL:
-            if c == _VANISH:
-                continue
-            if c < _OPENS:
-                on = after_line_break(buf, low, here, at, end, entries, parts)
-                if on >= 0:
-                    at = on
-                    continue
-                if c == _SOFT:
-                    continue
-                c = np.uint32(0)
-            else:
-                p = np.int64(c - _OPENS)
-                for k in range(p + 1, p + 1 + np.int64(parts[p])):
-                    c = parts[k]
-                    if c == 0:
-                        if h != _ZERO:
-                            out[count] = h
-                            if ends is not None:
-                                ends[count] = last
-                            count += 1
-                            h = _ZERO
-                    else:
-                        if starts is not None:
-                            if h == _ZERO:
-                                starts[count] = here
-                            last = at
-                        h = (h << np.uint64(8)) + h + np.uint64(c)
-                continue
-        out[count] = h
-        if starts is not None:
-            if c != 0:
-                if h == _ZERO:
-                    starts[count] = here
-                last = at
-            else:
-                ends[count] = last
-        separates = c == 0
-        count += np.int64(separates & (h != _ZERO))
-        h = (h << np.uint64(8)) + h + np.uint64(c)
-        h = _ZERO if separates else h
-    if at >= end:
-        out[count] = h
-        if ends is not None:
-            ends[count] = last
-        count += np.int64(h != _ZERO)
-        h = _ZERO
-    return at, count, h
+def put(code, out, q):
+    """Write one folded character as UTF-8 (a zero for a separator) at ``out[q]``; returns where the next goes."""
+    point = code & _POINT
+    if point < 0x80:
+        out[q] = point
+        return q + _ONE
+    if point < 0x800:
+        out[q] = 0xC0 | point >> np.uint32(6)
+        out[q + _ONE] = 0x80 | point & 0x3F
+        return q + U(2)
+    if point < 0x10000:
+        out[q] = 0xE0 | point >> np.uint32(12)
+        out[q + _ONE] = 0x80 | point >> np.uint32(6) & 0x3F
+        out[q + U(2)] = 0x80 | point & 0x3F
+        return q + U(3)
+    out[q] = 0xF0 | point >> np.uint32(18)
+    out[q + _ONE] = 0x80 | point >> np.uint32(12) & 0x3F
+    out[q + U(2)] = 0x80 | point >> np.uint32(6) & 0x3F
+    out[q + U(3)] = 0x80 | point & 0x3F
+    return q + U(4)
 
 
 @njit(cache=True, nogil=True, boundscheck=False)
-def word_spans(buf, offsets, entries, parts, out, starts, ends, firsts):
-    """Mixed hash and byte span, relative to its document, of every word of every document.
+def fold_one(buf, low, at, end, entries, parts, out, q):
+    """Fold the character at ``at`` of a document that begins at ``low``; returns the next ``at`` and ``q``."""
+    point, after = decode(buf, np.int64(at), np.int64(end))
+    entry = entries[point]
+    if entry < _SPECIAL:
+        return U(after), put(entry, out, q)
+    if entry == _VANISH:
+        return U(after), q
+    if entry >= _OPENS:
+        p = np.int64(entry - _OPENS)
+        for k in range(p + 1, p + 1 + np.int64(parts[p])):
+            q = put(parts[k], out, q)
+        return U(after), q
+    on = after_line_break(buf, np.int64(low), np.int64(at), after, np.int64(end), entries, parts)
+    if on >= 0:
+        return U(on), q
+    if entry == _HYPHEN:
+        out[q] = 0
+        q += _ONE
+    return U(after), q
 
-    ``firsts[d]`` becomes the first word of document ``d``; the arrays need room for twice the bytes plus 64.
-    Returns the number of words.
+
+@njit(cache=True, nogil=True, boundscheck=False)
+def fold(buf, wide, low, at, stop, end, latin, entries, parts, out, out_wide, q):
+    """Fold ``buf[at:stop]``, or a little more, into ``out[q:]``; returns where it stopped and the new ``q``.
+
+    ``wide[k]`` are the eight bytes from ``k``. The document is ``buf[low:end]``.
     """
+    while at < stop:
+        if at + _EIGHT > end:
+            at, q = fold_one(buf, low, at, end, entries, parts, out, q)
+            continue
+        v = wide[at]
+        hyphens = v ^ _HYPHENS
+        special = (v | (hyphens - _LOW) & ~hyphens) & _HIGH
+        lower = v | _CASE
+        kept = ((lower + _FROM_A & ~(lower + _PAST_Z)) | (v + _FROM_0 & ~(v + _PAST_9))) & _HIGH
+        # Right for the bytes before the first special one; the others are written again.
+        out_wide[q] = lower & (kept >> U(7)) * _BYTE
+        if special == _ZERO:
+            at += _EIGHT
+            q += _EIGHT
+            continue
+        plain = zeros_below(special) >> U(3)
+        at += plain
+        q += plain
+        v >>= plain << U(3)
+        lead = v & _BYTE
+        if lead >= U(0xC2) and lead < U(0xE0) and plain < U(7):
+            folded = U(latin[(lead & U(31)) << U(6) | v >> U(8) & U(63)])
+            if folded != _LATIN_OTHER:
+                out_wide[q] = folded
+                q += _ONE
+                at += U(2)
+                continue
+        at, q = fold_one(buf, low, at, end, entries, parts, out, q)
+    return at, q
+
+
+@njit(cache=True, nogil=True, boundscheck=False)
+def edges_of(out_wide, size, edges):
+    """Where words begin and end in turn, in folded text of ``size`` bytes; returns how many places that are."""
+    made = _ZERO
+    inside = _ZERO
+    p = _ZERO
+    while p <= size:
+        bits = _ZERO
+        for k in range(8):
+            v = out_wide[p + U(8 * k)]
+            filled = ((v & ~_HIGH) + ~_HIGH | v) & _HIGH
+            bits |= ((filled >> U(7)) * _GATHER >> U(56)) << U(8 * k)
+        if size - p < U(64):
+            bits &= (_ONE << size - p) - _ONE
+        changes = bits ^ (bits << _ONE | inside)
+        inside = bits >> U(63)
+        while changes != _ZERO:
+            edges[made] = p + zeros_below(changes)
+            made += _ONE
+            changes &= changes - _ONE
+        p += U(64)
+    return made
+
+
+@njit(cache=True, nogil=True, boundscheck=False)
+def hash_word(out_wide, first, last):
+    """The hash of the word ``out[first:last]``; :func:`lacre.overlap.sheets.word_hash` says it in plain Python."""
+    size = last - first
+    v = out_wide[first]
+    if size <= _EIGHT:
+        h = (v & _MASKS[size]) * C1 ^ size * C3
+        return h ^ h >> U(32)
+    h = v * C1 ^ turned(out_wide[last - _EIGHT], 32) * C2 ^ size * C3
+    k = first + _EIGHT
+    while k + _EIGHT < last:
+        h = (h ^ out_wide[k]) * C1
+        k += _EIGHT
+    return h ^ h >> U(32)
+
+
+@njit(cache=True, nogil=True, boundscheck=False)
+def read_words(buf, wide, low, at, end, latin, entries, parts, fold_room, words, count, chunk):
+    """Hash the words of about ``chunk`` bytes of ``buf[at:end]`` into ``words[count:]``.
+
+    ``fold_room`` is (out, out_wide, edges, carried): the last holds how many folded bytes of a word cut by the
+    chunk before stand at the head of ``out``. Returns where it stopped and the new count; the count is -1 when a
+    single word is longer than the room.
+    """
+    out, out_wide, edges, carried = fold_room
+    q = U(carried[0])
+    stop = min(at + U(chunk), end)
+    if q + U(GROWTH * (CHUNK + 8) + 80) > U(out.size):
+        return at, -1
+    at, q = fold(buf, wide, low, at, stop, end, latin, entries, parts, out, out_wide, q)
+    whole = q
+    if at < end:
+        while whole > _ZERO and out[whole - _ONE] != 0:
+            whole -= _ONE
+    rest = np.int64(q - whole)
+    made = edges_of(out_wide, whole, edges)
+    found = made >> _ONE
+    for k in range(found):
+        words[U(count) + k] = hash_word(out_wide, edges[k << _ONE], edges[k << _ONE | _ONE])
+    count += np.int64(found)
+    for k in range(rest):
+        out[k] = out[np.int64(whole) + k]
+    carried[0] = rest
+    return at, count
+
+
+@njit(cache=True, nogil=True, boundscheck=False)
+def spans_between(buf, low, at, stop, end, entries, parts, letters, letters_wide, out, starts, ends, count):
+    """Hash and byte span, relative to ``low``, of every word of ``buf[at:stop]`` in the document ``buf[low:end]``.
+
+    Slower than ``read_words``, which gives no spans. ``out``, ``starts`` and ``ends`` need room for twice the bytes
+    and 64 more, ``letters`` for GROWTH times the bytes. Returns ``count`` plus the number of words.
+    """
+    q, last = _ZERO, at
+    while at < stop:
+        k = q
+        here = at
+        at, q = fold_one(buf, low, at, end, entries, parts, letters, q)
+        while k < q:
+            if letters[k] == 0:
+                if k > _ZERO:
+                    out[count] = hash_word(letters_wide, _ZERO, k)
+                    ends[count] = np.int64(last - low)
+                    count += 1
+                # What the same character gave behind the separator begins the next word.
+                for m in range(np.int64(q - k) - 1):
+                    letters[m] = letters[np.int64(k) + 1 + m]
+                q = q - k - _ONE
+                k = _ZERO
+                continue
+            if k == _ZERO:
+                starts[count] = np.int64(here - low)
+            last = at
+            k += _ONE
+    if q > _ZERO:
+        out[count] = hash_word(letters_wide, _ZERO, q)
+        ends[count] = np.int64(last - low)
+        count += 1
+    return count
+
+
+@njit(cache=True, nogil=True, boundscheck=False)
+def word_spans(buf, offsets, entries, parts, letters, letters_wide, out, starts, ends, firsts):
+    """The same for every word of every document; ``firsts[d]`` becomes the first word of document ``d``."""
     count = 0
     for d in range(offsets.size - 1):
-        low, end = np.int64(offsets[d]), np.int64(offsets[d + 1])
+        low, end = U(offsets[d]), U(offsets[d + 1])
         firsts[d] = count
-        begin = count
-        _, count, _ = read_words(
-            buf, low, low, end, entries, parts, out, starts, ends, count, np.int64(1) << 60, _ZERO
+        count = spans_between(
+            buf, low, low, end, end, entries, parts, letters, letters_wide, out, starts, ends, count
         )
-        for j in range(begin, count):
-            out[j] = mix(out[j])
-            starts[j] -= low
-            ends[j] -= low
     firsts[offsets.size - 1] = count
     return count
 
 
 @njit(cache=True, nogil=True, boundscheck=False)
-def count_words(buf, offsets, entries, parts, out):
-    """Hash the words of every document and return how many there are; for measuring step 1 alone."""
+def milestones(buf, wide, low, end, latin, entries, parts, fold_room, words, chunk, places, counts, cut):
+    """After each chunk of a document: the byte reached, the words complete by then, whether one is cut there.
+
+    Returns how many chunks there are, or -1 when a single word is longer than ``fold_room``.
+    """
+    at, made = low, 0
+    fold_room[3][0] = 0
+    total = 0
+    while at < end:
+        at, count = read_words(buf, wide, low, at, end, latin, entries, parts, fold_room, words, 0, chunk)
+        if count < 0:
+            return -1
+        total += count
+        places[made] = np.int64(at)
+        counts[made] = total
+        cut[made] = fold_room[3][0] > 0
+        made += 1
+    return made
+
+
+@njit(cache=True, nogil=True, boundscheck=False)
+def count_words(buf, wide, offsets, latin, entries, parts, fold_room, words):
+    """Hash the words of every document and return how many there are; for measuring this step alone."""
     total = 0
     for d in range(offsets.size - 1):
-        at, end, h, count = offsets[d], offsets[d + 1], _ZERO, 0
-        low = at
+        low, end = U(offsets[d]), U(offsets[d + 1])
+        at = low
+        fold_room[3][0] = 0
         while at < end:
-            at, count, h = read_words(buf, low, at, end, entries, parts, out, None, None, 0, out.size - 64, h)
+            at, count = read_words(buf, wide, low, at, end, latin, entries, parts, fold_room, words, 0, CHUNK)
+            if count < 0:
+                return -1
             total += count
     return total
+
+
+@njit(cache=True, nogil=True, inline="always")
+def bits_of(key):
+    """The two bits of a key in its 64-bit cell of the bitmap (a Bloom filter of two hashes, Bloom 1970)."""
+    return _ONE << (key & U(63)) | _ONE << (key >> U(6) & U(63))
 
 
 @njit(cache=True, nogil=True, boundscheck=False)
 def find(key, marks, firsts):
     """Index of a seed's first posting in the table, or -1."""
-    mask = np.uint64(marks.size - 1)
-    mark = np.uint32(key >> np.uint64(32)) | np.uint32(1)
+    mask = U(marks.size - 1)
+    mark = np.uint32(key >> U(32)) | np.uint32(1)
     slot = key & mask
     while marks[slot] != 0:
         if marks[slot] == mark:
             return np.int64(firsts[slot])
-        slot = (slot + np.uint64(1)) & mask
+        slot = (slot + U(1)) & mask
     return np.int64(-1)
 
 
 @njit(cache=True, nogil=True, boundscheck=False)
-def seed_hits(words, first, last, rolling, filled, shift, bitmap, marks, firsts, hits, count):
-    """Mix ``words[first:last]`` in place, roll the seed hash over them, and note where a seed of the items stands.
+def seed_hits(words, first, last, keys, shift, bitmap, marks, firsts, hits, count):
+    """Note where a seed of the items ends among ``words[first:last]``.
 
-    ``filled`` words are in ``rolling`` already. A hit is (index of the seed's first word, first posting).
-    Returns the rolling hash and the count, which may exceed the room in ``hits``: then give more and begin again.
+    A seed is hashed from its five words, each turned by its place. A hit is (index of the seed's first word,
+    first posting). Returns the count, which may exceed the room in ``hits``: then give more and begin again.
     """
-    power = np.uint64(1)
-    for _ in range(SEED):
-        power *= _BASE
-    one = np.uint64(1)
-    for j in range(first, last):
-        words[j] = mix(words[j])
-    for j in range(first, last):
-        rolling = rolling * _BASE + words[j]
-        if filled >= SEED:
-            rolling -= words[j - SEED] * power
-        else:
-            filled += 1
-            if filled < SEED:
-                continue
-        bit = rolling >> shift
-        if bitmap[bit >> np.uint64(6)] >> (bit & np.uint64(63)) & one:
-            posting = find(mix(rolling), marks, firsts)
+    for j in range(U(first), U(last)):
+        seed = (
+            words[j]
+            ^ turned(words[j - U(1)], 13)
+            ^ turned(words[j - U(2)], 26)
+            ^ turned(words[j - U(3)], 39)
+            ^ turned(words[j - U(4)], 52)
+        )
+        keys[j - U(first)] = seed * C1
+    for k in range(U(last - first)):
+        key = keys[k]
+        if ~bitmap[key >> shift] & bits_of(key) == _ZERO:
+            posting = find(mix(key), marks, firsts)
             if posting >= 0:
                 if count < hits.shape[0]:
-                    hits[count, 0] = j - SEED + 1
+                    hits[count, 0] = first + np.int64(k) - SEED + 1
                     hits[count, 1] = posting
                 count += 1
-    return rolling, filled, count
+    return count
 
 
 @njit(cache=True, nogil=True, boundscheck=False)
 def short(word):
     """The 32 bits of a word hash that the items' sequences keep; 0 is theirs to mark an end."""
-    return max(np.uint32(word >> np.uint64(32)), np.uint32(1))
+    return max(np.uint32(word >> U(32)), np.uint32(1))
 
 
 @njit(cache=True, nogil=True, boundscheck=False)
@@ -292,7 +454,9 @@ def likeness(words, low, high, at, sequence, first):
 
 
 @njit(cache=True, nogil=True, boundscheck=False)
-def confirm(words, low, high, document, hits, count, postings, sequence, base, likely, ends, diagonals, runs, made):
+def confirm(
+    words, low, high, document, hits, count, postings, sequence, base, likely, ends, diagonals, runs, made
+):
     """Grow each hit to the longest run of equal words; keep those that are long enough.
 
     ``low`` and ``high`` bound the document in ``words``. A run is (document, first word, one past the last,
@@ -327,7 +491,9 @@ def confirm(words, low, high, document, hits, count, postings, sequence, base, l
                     while sequence[head - 1] != 0:
                         head -= 1
                     need = np.int64(base[head - 1])
-                    covered = np.int64(base[q - 1] >> 1) - np.int64(base[p] >> 1) + 1 - np.int64(base[q - 1] & 1)
+                    covered = (
+                        np.int64(base[q - 1] >> 1) - np.int64(base[p] >> 1) + 1 - np.int64(base[q - 1] & 1)
+                    )
                     if need == NEED_RARE:
                         start = j - (place - head)
                         if likeness(words, low, high, start, sequence, head) >= likely:
@@ -351,38 +517,60 @@ def confirm(words, low, high, document, hits, count, postings, sequence, base, l
 
 
 @njit(cache=True, nogil=True, boundscheck=False)
-def scan(buf, offsets, entries, parts, index, words, hits, runs, ends, diagonals, likely):
-    """All runs of a batch. ``words`` must have room for the longest document plus 64.
+def scan(buf, wide, offsets, folding, index, fold_room, words, keys, hits, runs, ends, diagonals, likely):
+    """All runs of a batch. ``words`` and ``keys`` must have room for the words of the longest document, and PAD.
 
-    Returns (runs, hits, words read): when ``runs`` or ``hits`` was too small its number exceeds the room; call again with more.
+    Returns (runs, hits, words read). When ``runs`` or ``hits`` was too small its number exceeds the room, and
+    when a word was longer than ``fold_room`` the words are -1: call again with more.
     """
+    latin, entries, parts = folding
     shift, bitmap, marks, firsts, postings, sequence, base = index
     made = 0
     most = 0
     total = 0
-    chunk = 4096
+    words[:PAD] = 0
     for d in range(offsets.size - 1):
-        at, end = np.int64(offsets[d]), np.int64(offsets[d + 1])
-        low, h, rolling, filled, read, count = at, _ZERO, _ZERO, 0, 0, 0
+        low, end = U(offsets[d]), U(offsets[d + 1])
+        at, read, count = low, PAD, 0
+        fold_room[3][0] = 0
         while at < end:
-            at, now, h = read_words(buf, low, at, end, entries, parts, words, None, None, read, read + chunk, h)
-            rolling, filled, count = seed_hits(
-                words, read, now, rolling, filled, shift, bitmap, marks, firsts, hits, count
+            at, now = read_words(
+                buf, wide, low, at, end, latin, entries, parts, fold_room, words, read, CHUNK
             )
+            if now < 0:
+                return made, most, -1
+            first = max(read, PAD + SEED - 1)
+            if now > first:
+                count = seed_hits(words, first, now, keys, shift, bitmap, marks, firsts, hits, count)
             read = now
-        total += read
+        total += read - PAD
         most = max(most, count)
         if count and count <= hits.shape[0]:
             # Diagonals of the document before must not be taken for this one's.
             diagonals[:] = np.int64(1) << 62
             made = confirm(
-                words, 0, read, d, hits, count, postings, sequence, base, likely, ends, diagonals, runs, made
+                words,
+                PAD,
+                read,
+                d,
+                hits,
+                count,
+                postings,
+                sequence,
+                base,
+                likely,
+                ends,
+                diagonals,
+                runs,
+                made,
             )
     return made, most, total
 
 
 @njit(cache=True, nogil=True, boundscheck=False)
-def lay_out(field_of_item, word_of_field, hashes, base, letters, asides, needs, with_letters, out, places, edges):
+def lay_out(
+    field_of_item, word_of_field, hashes, base, letters, asides, needs, with_letters, out, places, edges
+):
     """Write the items' sequences one after another, each behind an end mark whose place holds its ``need``.
 
     ``letters``: hash of each field's option letter, 0 for none; they are laid out when ``with_letters``.
@@ -423,11 +611,12 @@ def lay_out(field_of_item, word_of_field, hashes, base, letters, asides, needs, 
 
 
 @njit(cache=True, nogil=True, boundscheck=False)
-def choose_seeds(sequence, weights, edges, window, seam, chosen):
-    """Choose seeds such that any ``window`` places in a row hold one: of each window, the most informative.
+def choose_seeds(sequence, weights, edges, window, seam, enough, chosen):
+    """Choose seeds such that any ``window`` places in a row hold one, as few and as telling as may be.
 
-    So every run of ``window + SEED - 1`` words holds a chosen seed. With ``seam``, only windows whose words touch
-    an edge are looked at. Returns how many places ``chosen`` received, in rising order.
+    So every run of ``window + SEED - 1`` words holds a chosen seed. From one seed the next is the farthest within
+    the window that tells ``enough`` bits, or the most telling one where none does. With ``seam``, only windows
+    whose words touch an edge need a seed. Returns how many places ``chosen`` received, in rising order.
     """
     made = 0
     size = sequence.size
@@ -436,52 +625,53 @@ def choose_seeds(sequence, weights, edges, window, seam, chosen):
         finish = begin
         while finish < size and sequence[finish] != 0:
             finish += 1
-        last = -1
         final = finish - SEED  # last place at which a seed fits
         low = begin
         while low <= final:
             high = min(low + window - 1, final)
-            look = True
-            if seam:
-                look = False
-                for k in range(low, min(high + SEED, finish)):
-                    if edges[k]:
-                        look = True
-                        break
-            if look:
-                best = -1
-                most = np.float32(-1)
-                for place in range(low, high + 1):
-                    weight = np.float32(0)
-                    for k in range(place, place + SEED):
-                        weight += weights[k]
-                    if weight > most:
-                        most = weight
-                        best = place
-                if best > last:
-                    chosen[made] = best
-                    made += 1
-                    last = best
-            low += 1
+            if seam and not touches(edges, low, min(high + SEED, finish)):
+                low += 1
+                continue
+            best = -1
+            most = np.float32(-1)
+            for place in range(high, low - 1, -1):
+                weight = np.float32(0)
+                for k in range(place, place + SEED):
+                    weight += weights[k]
+                if weight > most:
+                    most = weight
+                    best = place
+                if weight >= enough:
+                    break
+            chosen[made] = best
+            made += 1
             if high == final:
                 break
+            low = best + 1
         begin = finish + 1
     return made
 
 
 @njit(cache=True, nogil=True, boundscheck=False)
+def touches(edges, low, high):
+    """Whether any place in [low, high) is an edge."""
+    for k in range(low, high):
+        if edges[k]:
+            return True
+    return False
+
+
+@njit(cache=True, nogil=True, boundscheck=False)
 def fill_table(keys, shift, bitmap, marks, firsts):
-    """Put sorted seed keys into the bitmap and the open-addressing table; ``firsts`` takes each key's first place."""
-    mask = np.uint64(marks.size - 1)
-    one = np.uint64(1)
+    """Put sorted seed keys into the bitmap and the open-addressing table, each with its first place."""
+    mask = U(marks.size - 1)
     for k in range(keys.size):
         if k > 0 and keys[k] == keys[k - 1]:
             continue
-        bit = keys[k] >> shift
-        bitmap[bit >> np.uint64(6)] |= one << (bit & np.uint64(63))
+        bitmap[keys[k] >> shift] |= bits_of(keys[k])
         key = mix(keys[k])
         slot = key & mask
         while marks[slot] != 0:
-            slot = (slot + one) & mask
-        marks[slot] = np.uint32(key >> np.uint64(32)) | np.uint32(1)
+            slot = (slot + _ONE) & mask
+        marks[slot] = np.uint32(key >> U(32)) | np.uint32(1)
         firsts[slot] = k

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from lacre.overlap.kernel import scan
+from lacre.overlap.kernel import CHUNK, GROWTH, PAD, milestones, scan, spans_between
 from lacre.overlap.rarest import align
-from lacre.overlap.sheets import TextWords, words_of_buffer
+from lacre.overlap.sheets import wide
 from lacre.overlap.table import fold_table
 from lacre.text import exact, words
 
@@ -61,14 +61,15 @@ def buffers(text: pa.LargeStringArray) -> Buffers:
     _, offsets, data = text.buffers()
     if data is None or offsets is None:
         return Buffers(np.empty(0, np.uint8), np.zeros(len(text) + 1, np.int64))
-    places = np.frombuffer(offsets, np.int64)[text.offset : text.offset + len(text) + 1]
-    return Buffers(np.frombuffer(data, np.uint8), places)
+    places = np.frombuffer(memoryview(offsets), np.int64)[text.offset : text.offset + len(text) + 1]
+    return Buffers(np.frombuffer(memoryview(data), np.uint8), places)
 
 
 @dataclass
 class Scratch:
-    """Memory that one thread of a scan uses again for every batch."""
+    """Memory that one thread of a scan uses again for every batch; it grows with them."""
 
+    room: FoldRoom
     words: npt.NDArray[np.uint64]
     hits: npt.NDArray[np.int64]
     runs: npt.NDArray[np.int64]
@@ -77,14 +78,42 @@ class Scratch:
 
     @classmethod
     def make(cls) -> Scratch:
-        """Scratch memory for small batches; it grows with them."""
+        """Scratch memory for small batches."""
         return cls(
-            words=np.empty(1 << 16, np.uint64),
+            room=fold_room(FOLD_ROOM),
+            words=np.empty((2, 1 << 16), np.uint64),
             hits=np.empty((1 << 12, 2), np.int64),
             runs=np.empty((1 << 10, 4), np.int64),
             ends=np.zeros(4096, np.int64),
             diagonals=np.zeros(4096, np.int64),
         )
+
+    def fit(self, pages: Buffers) -> None:
+        """Make room for the words of the longest document."""
+        room = 2 * int(np.diff(pages.offsets).max()) + PAD + 128
+        if self.words.shape[1] < room:
+            self.words = np.empty((2, room), np.uint64)
+
+
+class FoldRoom(NamedTuple):
+    """Folded bytes, the same as overlapping eights, edges of words, and how many bytes a cut word carried over."""
+
+    out: npt.NDArray[np.uint8]
+    out_wide: npt.NDArray[np.uint64]
+    edges: npt.NDArray[np.uint64]
+    carried: npt.NDArray[np.int64]
+
+
+STRIDE = 1 << 11  # bytes between two places of a document at which its words are counted
+
+
+def fold_room(size: int) -> FoldRoom:
+    """Room to fold text whose longest word has some ``size`` bytes at most."""
+    out = np.empty(size, np.uint8)
+    return FoldRoom(out, wide(out), np.empty(size + 64, np.uint64), np.zeros(1, np.int64))
+
+
+FOLD_ROOM = GROWTH * (CHUNK + 8) + (1 << 14)  # a chunk at its largest, and the word that the one before cut
 
 
 class Scanned(NamedTuple):
@@ -95,38 +124,43 @@ class Scanned(NamedTuple):
 
 
 def runs(index: ItemIndex, text: pa.LargeStringArray, scratch: Scratch, *, align_from: float) -> Scanned:
-    """All runs of eight words or more (or of a whole shorter item), and sentences aligned from ``align_from`` (0 to 1)."""
+    """All runs of eight words or more, or of a whole shorter item, and the rarest sentences found.
+
+    ``align_from``: similarity, 0 to 1, from which an aligned sentence is found.
+    """
     pages = buffers(text)
     if not len(text):
         return Scanned([], 0)
-    raw, total = _scan(index, pages, scratch)
+    raw, total = kernel_runs(index, pages, scratch)
     found: list[Run] = []
     for document, pieces, likely in _by_document(index, raw):
-        found += _document_runs(index, Page(pages, document), pieces, likely, align_from)
+        found += _document_runs(index, Page(pages, document, scratch), pieces, likely, align_from)
     return Scanned(sorted(found), total)
 
 
-def _scan(index: ItemIndex, pages: Buffers, scratch: Scratch) -> tuple[npt.NDArray[np.int64], int]:
-    entries, parts = fold_table()
-    room = 2 * int(np.diff(pages.offsets).max()) + 4096 + 128
-    if scratch.words.size < room:
-        scratch.words = np.empty(room, np.uint64)
+def kernel_runs(index: ItemIndex, pages: Buffers, scratch: Scratch) -> tuple[npt.NDArray[np.int64], int]:
+    """The kernel's rows for a batch, and the words it read; see :func:`lacre.overlap.kernel.confirm`."""
+    scratch.fit(pages)
     while True:
         made, hits, total = scan(
             pages.data,
+            wide(pages.data),
             pages.offsets,
-            entries,
-            parts,
+            tuple(fold_table()),
             tuple(index.table),
-            scratch.words,
+            tuple(scratch.room),
+            scratch.words[0],
+            scratch.words[1],
             scratch.hits,
             scratch.runs,
             scratch.ends,
             scratch.diagonals,
             LIKELY,
         )
-        if hits <= scratch.hits.shape[0] and made <= scratch.runs.shape[0]:
+        if total >= 0 and hits <= scratch.hits.shape[0] and made <= scratch.runs.shape[0]:
             return scratch.runs[:made].copy(), total
+        if total < 0:
+            scratch.room = fold_room(2 * scratch.room.out.size)
         if hits > scratch.hits.shape[0]:
             scratch.hits = np.empty((2 * hits, 2), np.int64)
         if made > scratch.runs.shape[0]:
@@ -172,13 +206,17 @@ def _pieces(
 ) -> npt.NDArray[np.int64]:
     """(document, item, at, until, first, last) of each run, without those that another of the item covers."""
     first, last = _item_words(index, rows[:, 3], rows[:, 2] - rows[:, 1])
-    order = np.lexsort((-rows[:, 2], rows[:, 1], owners, rows[:, 0]))
+    # Of two readings of the same words (is "a" a letter or a word?) the one with more of the item comes first.
+    order = np.lexsort((first - last, -rows[:, 2], rows[:, 1], owners, rows[:, 0]))
     table = np.column_stack([rows[:, 0], owners, rows[:, 1], rows[:, 2], first, last])[order]
-    group = np.cumsum(np.r_[True, (table[1:, :2] != table[:-1, :2]).any(axis=1)]) if len(table) else table[:, 0]
+    if not len(table):
+        return table
+    group = np.cumsum(np.r_[True, (table[1:, :2] != table[:-1, :2]).any(axis=1)])
     # Document words are far fewer than 2^40: one running maximum serves all groups.
     reach = np.maximum.accumulate(table[:, 3] + (group << 40))
-    covered_by = np.r_[-1, reach[:-1]] if len(table) else reach
-    return table[table[:, 3] + (group << 40) > covered_by]
+    covered_by = np.r_[-1, reach[:-1]]
+    kept: npt.NDArray[np.int64] = table[table[:, 3] + (group << 40) > covered_by]
+    return kept
 
 
 def _item_words(
@@ -202,21 +240,84 @@ def _item_words(
 
 
 class Page:
-    """One document of a batch with the spans of its words."""
+    """One document of a batch, with the byte spans of those of its words that are asked for.
 
-    def __init__(self, pages: Buffers, document: int) -> None:
+    Spans cost several times the reading itself, so a long document is read again fast, to know which word each
+    chunk ends in, and only the chunks around a match are read for spans.
+    """
+
+    def __init__(self, pages: Buffers, document: int, scratch: Scratch) -> None:
         self.document = document
-        low, high = int(pages.offsets[document]), int(pages.offsets[document + 1])
-        self.bytes = pages.data[low:high]
-        self.words: TextWords = words_of_buffer(self.bytes, np.array([0, high - low], np.int64))
+        self.data, self.scratch = pages.data, scratch
+        self.low, self.high = int(pages.offsets[document]), int(pages.offsets[document + 1])
+        self.places, self.counts, self.cut = self._milestones()
+        self.first = self.last = 0  # the words whose spans are at hand
+        self.starts = self.ends = np.empty(0, np.int64)
+
+    def _milestones(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+        """Bytes reached, words complete by then, and whether a word is cut there; the document's start first."""
+        room = (self.high - self.low) // STRIDE + 2
+        places, counts, cut = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.bool_)
+        made = milestones(
+            self.data,
+            wide(self.data),
+            np.uint64(self.low),
+            np.uint64(self.high),
+            *fold_table(),
+            tuple(self.scratch.room),
+            self.scratch.words[1],
+            STRIDE,
+            places,
+            counts,
+            cut,
+        )
+        return np.r_[self.low, places[:made]], np.r_[0, counts[:made]], np.r_[False, cut[:made]]
+
+    @property
+    def size(self) -> int:
+        """The number of words."""
+        return int(self.counts[-1])
 
     def text(self, start: int, end: int) -> str:
         """The text between two byte offsets."""
-        return self.bytes[start:end].tobytes().decode("utf-8", "replace")
+        return self.data[self.low + start : self.low + end].tobytes().decode("utf-8", "replace")
 
     def span(self, first: int, last: int) -> tuple[int, int]:
         """The byte span of words [first, last)."""
-        return int(self.words.starts[first]), int(self.words.ends[last - 1])
+        if not self.first <= first < last <= self.last:
+            self._read(first, last)
+        return int(self.starts[first - self.first]), int(self.ends[last - 1 - self.first])
+
+    def _read(self, first: int, last: int) -> None:
+        """Read the spans of the chunks that hold words [first, last) and a few around them."""
+        first, last = max(0, first - MARGIN), min(self.size, last + MARGIN)
+        # A chunk may end inside a word: begin behind one that ends before the first word wanted.
+        begin = max(0, int(np.searchsorted(self.counts, first, side="left")) - 1)
+        finish = min(int(np.searchsorted(self.counts, last, side="left")), len(self.counts) - 1)
+        at, stop = int(self.places[begin]), int(self.places[finish])
+        room = 2 * (stop - at) + 128
+        words, starts, ends = np.empty(room, np.uint64), np.empty(room, np.int64), np.empty(room, np.int64)
+        letters = np.empty(GROWTH * (stop - at) + 128, np.uint8)
+        _, entries, parts = fold_table()
+        count = spans_between(
+            self.data,
+            np.uint64(self.low),
+            np.uint64(at),
+            np.uint64(stop),
+            np.uint64(self.high),
+            entries,
+            parts,
+            letters,
+            wide(letters),
+            words,
+            starts,
+            ends,
+            0,
+        )
+        self.starts, self.ends = starts[:count], ends[:count]
+        # Numbered from the end: a word cut at the beginning may have nothing left behind the cut.
+        self.last = int(self.counts[finish]) + int(self.cut[finish])
+        self.first = self.last - count
 
 
 def _document_runs(
@@ -289,7 +390,7 @@ def _aligned(index: ItemIndex, page: Page, item: int, at: int) -> Run | None:
         return None
     size = sentence.last - sentence.first
     low = max(0, at - MARGIN)
-    high = min(page.words.hashes.size, at + size + MARGIN)
+    high = min(page.size, at + size + MARGIN)
     folded = [fold_word(page.text(*page.span(k, k + 1))) for k in range(low, high)]
     found = align(sentence.folded, " ".join(folded))
     edges = np.cumsum([0, *(len(word) + 1 for word in folded)])
@@ -317,7 +418,7 @@ def same_accents(sheets: Sheets, first: int, last: int, text: str) -> bool:
 
 def _exact_words(sheets: Sheets, first: int, last: int, letters: bool) -> str:
     """The exact form of words [first, last) of the sheets, with or without option letters between fields."""
-    forms = []
+    forms: list[str] = []
     while first < last:
         at = sheets.field_at(first)
         field = sheets.fields[at]

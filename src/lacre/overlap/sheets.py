@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lacre.overlap.information import bits
-from lacre.overlap.kernel import word_spans
+from lacre.overlap.kernel import C1, C2, C3, GROWTH, word_spans
 from lacre.overlap.table import LETTER, code, fold_table
 from lacre.text import words
 
@@ -25,7 +25,7 @@ Words = npt.NDArray[np.uint64]
 Places = npt.NDArray[np.int64]
 
 
-class Field(msgspec.Struct, frozen=True, kw_only=True):
+class Field(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One text of an item.
 
     Attributes:
@@ -45,7 +45,7 @@ class Field(msgspec.Struct, frozen=True, kw_only=True):
     prompt: bool = False
 
 
-class Presented(msgspec.Struct, frozen=True, kw_only=True):
+class Presented(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """An item as far as overlap cares: its id and its fields in order, asides last."""
 
     item: str
@@ -132,7 +132,7 @@ class Sheets:
 
     def folded(self, word: int) -> str:
         """A word in the folded channel."""
-        return self.vocabulary[self.kinds[word]]
+        return self.vocabulary[int(self.kinds[word])]
 
 
 def words_of_texts(texts: Sequence[bytes]) -> TextWords:
@@ -145,13 +145,24 @@ def words_of_texts(texts: Sequence[bytes]) -> TextWords:
 
 def words_of_buffer(buffer: npt.NDArray[np.uint8], offsets: Places) -> TextWords:
     """The words of texts that stand in one buffer, at ``offsets`` of shape (texts + 1,)."""
-    entries, parts = fold_table()
+    _, entries, parts = fold_table()
     room = 2 * int(offsets[-1] - offsets[0]) + 128
     # Room for the worst case, which the system only hands out where words are written.
     out, starts, ends = np.empty(room, np.uint64), np.empty(room, np.int64), np.empty(room, np.int64)
+    letters = np.empty(GROWTH * int(np.diff(offsets).max(initial=0)) + 128, np.uint8)
     firsts = np.empty(offsets.size, np.int64)
-    count = word_spans(buffer, offsets, entries, parts, out, starts, ends, firsts)
+    count = word_spans(buffer, offsets, entries, parts, letters, wide(letters), out, starts, ends, firsts)
     return TextWords(firsts, out[:count].copy(), starts[:count].copy(), ends[:count].copy())
+
+
+def wide(content: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint64]:
+    """The eight bytes from each byte of a buffer as one number, in place; shape (bytes - 7,).
+
+    >>> int(wide(np.array([1, 2, 0, 0, 0, 0, 0, 0, 9], np.uint8))[0])
+    513
+    """
+    size = max(0, content.size - 7)
+    return np.ndarray((size,), np.uint64, buffer=content if size else b"", strides=(1,))
 
 
 def word_hash(folded: str) -> int:
@@ -160,12 +171,20 @@ def word_hash(folded: str) -> int:
     >>> word_hash("a") == word_hash("b")
     False
     """
-    h = 0
-    for character in folded:
-        h = (h * 257 + code(character)) % 2**64
-    h ^= h >> 32
-    h = h * 0xD6E8FEB86659FD93 % 2**64
-    return h ^ h >> 29
+    content = folded.encode()
+    size = len(content)
+    first = int.from_bytes(content[:8], "little")
+    h = first * _C1 ^ size * _C3
+    if size > 8:
+        last = int.from_bytes(content[-8:], "little")
+        h ^= (last << 32 | last >> 32) % 2**64 * _C2
+    h %= 2**64
+    for k in range(8, size - 8, 8):
+        h = (h ^ int.from_bytes(content[k : k + 8], "little")) * _C1 % 2**64
+    return h ^ h >> 32
+
+
+_C1, _C2, _C3 = int(C1), int(C2), int(C3)
 
 
 def read_sheets(items: Sequence[Presented]) -> Sheets:
@@ -177,7 +196,9 @@ def read_sheets(items: Sequence[Presented]) -> Sheets:
     owner = np.searchsorted(word_of_field, first, side="right") - 1
     sources = [
         texts[field][start:end].decode()
-        for field, start, end in zip(owner.tolist(), starts[first].tolist(), ends[first].tolist(), strict=True)
+        for field, start, end in zip(
+            owner.tolist(), starts[first].tolist(), ends[first].tolist(), strict=True
+        )
     ]
     vocabulary = ["".join(word.folded for word in words(source)) for source in sources]
     lettered = [any(code(character) & LETTER for character in word) for word in vocabulary]

@@ -24,9 +24,19 @@ OPENS = SPECIAL | 1 << 30  # low bits: where its parts stand, first their number
 _HANGUL = range(0xAC00, 0xD7A4)
 
 
-class FoldTable(NamedTuple):
-    """``entries``: one uint32 per code point; ``parts``: the expansions of entries marked OPENS."""
+LATIN_OTHER = 255  # in the small table: not a separator, nor one ASCII character
 
+
+class FoldTable(NamedTuple):
+    """The table in three forms.
+
+    Attributes:
+        latin: for code points of two bytes, the one ASCII character they fold to, 0 for a separator, or LATIN_OTHER.
+        entries: one uint32 per code point.
+        parts: the expansions of entries marked OPENS.
+    """
+
+    latin: npt.NDArray[np.uint8]
     entries: npt.NDArray[np.uint32]
     parts: npt.NDArray[np.uint32]
 
@@ -62,4 +72,8 @@ def fold_table() -> FoldTable:
     for hyphen in HYPHENS:
         entries[ord(hyphen)] = HYPHEN
     entries[ord(SOFT_HYPHEN)] = SOFT
-    return FoldTable(entries, np.array(parts, np.uint32))
+    latin = np.full(0x800, LATIN_OTHER, np.uint8)
+    latin[entries[:0x800] == 0] = 0
+    plain = (entries[:0x800] & ~np.uint32(LETTER)) < 0x80
+    latin[plain] = (entries[:0x800][plain] & 0x7F).astype(np.uint8)
+    return FoldTable(latin, entries, np.array(parts, np.uint32))

@@ -77,9 +77,7 @@ def unchanged(sheets: Sheets) -> Changed:
     first = sheets.word_of_field[sheets.field_of_item[:-1]]
     counts = np.diff(sheets.word_of_field[sheets.field_of_item])
     base = (np.arange(sheets.hashes.size) - np.repeat(first, counts)).astype(np.uint32) << 1
-    return Changed(
-        sheets.word_of_field, sheets.hashes, base.astype(np.uint32), np.zeros(base.size, np.bool_)
-    )
+    return Changed(sheets.word_of_field, sheets.hashes, base.astype(np.uint32), np.zeros(base.size, np.bool_))
 
 
 def changed(sheets: Sheets, variant: Callable[[str], str]) -> Changed:
