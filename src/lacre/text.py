@@ -1,4 +1,4 @@
-"""Words and sentences: the one normalisation of lacre, named ``lacre-words-1`` (DESIGN section 3).
+"""Words and sentences: the one normalisation of lacre, named ``lacre-words-1`` .
 
 This module is the definition, in plain Python. The compiled kernel of :mod:`lacre.overlap` is built from the
 same table and must agree with :func:`words` on every input; tests hold it to that.

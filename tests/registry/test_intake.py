@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import os
 import time
 from pathlib import Path
@@ -358,3 +359,19 @@ def test_a_truncated_gzip_is_one_clear_line(tmp_path: Path) -> None:
     path.write_bytes(gzip.compress(msgspec.json.encode(ROW) * 100)[:-12])
     with pytest.raises(InputError, match=r"the archive is cut short\. Get the file again\."):
         candidates(path)
+
+
+def test_an_item_that_expects_abstention_needs_no_key(tmp_path: Path) -> None:
+    payload = {
+        "kind": "choice",
+        "stem": "Quantos grãos há nesta praia?",
+        "options": {"A": "Mil", "B": "Dez mil"},
+    }
+    path = tmp_path / "items.jsonl"
+    records = [
+        {"id": "a", "payload": {**payload, "expects": "abstention"}},
+        {"id": "b", "payload": payload},
+        {"id": "c", "payload": {**payload, "expects": "corrected_premise"}},
+    ]
+    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    assert candidates(path).unkeyed == 2

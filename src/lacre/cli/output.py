@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 import click
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+WIDEST_WHOLE = 24  # characters that a column may insist on
 
 
 def example(*commands: str) -> str:
@@ -30,10 +33,18 @@ def print_json(result: object) -> None:
     sys.stdout.write(text + "\n")
 
 
-def print_table(names: Sequence[str], rows: Sequence[Sequence[object]], *, right: Sequence[str] = ()) -> None:
+def print_table(
+    names: Sequence[str],
+    rows: Sequence[Sequence[object]],
+    *,
+    right: Sequence[str] = (),
+    whole: Sequence[str] = (),
+    styles: Mapping[str, str] = MappingProxyType({}),
+) -> None:
     """Print a table: ruled on a terminal, else columns parted by tabs, so that `cut` and `sort` can read it.
 
-    ``right`` names the columns of figures. Colour only on a terminal, and not when NO_COLOR is set.
+    ``right`` names the columns of figures, ``whole`` those that a narrow terminal folds last; ``styles``
+    gives rich's style for cells with just that text. Colour only on a terminal, not when NO_COLOR is set.
     """
     if not sys.stdout.isatty():
         for row in (names, *rows):
@@ -44,12 +55,18 @@ def print_table(names: Sequence[str], rows: Sequence[Sequence[object]], *, right
     from rich.table import Table  # noqa: PLC0415
     from rich.text import Text  # noqa: PLC0415
 
-    table = Table(header_style="bold", box=SIMPLE)
-    for name in names:
-        table.add_column(name, justify="right" if name in right else "left", overflow="fold")
+    table = Table(header_style="bold", box=SIMPLE, pad_edge=False, padding=(0, 1, 0, 0))
+    for place, name in enumerate(names):
+        width = max((len(_one_line(row[place])) for row in rows), default=0) if name in whole else 0
+        table.add_column(
+            name,
+            justify="right" if name in right else "left",
+            overflow="fold",
+            min_width=min(width, WIDEST_WHOLE),
+        )
     for row in rows:
         # Text, for brackets in an id are no markup.
-        table.add_row(*(Text(_one_line(cell)) for cell in row))
+        table.add_row(*(Text(line, styles.get(line, "")) for line in map(_one_line, row)))
     Console().print(table)
 
 
@@ -59,4 +76,5 @@ def say(text: str) -> None:
 
 
 def _one_line(cell: object) -> str:
-    return " ".join(str(cell).split())
+    # A file may be called anything: its name must not steer the terminal.
+    return "".join(c if c.isprintable() else "\ufffd" for c in " ".join(str(cell).split()))

@@ -3,23 +3,38 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import time
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from lacre.cli.output import example, json_option, print_json, print_table, say
-from lacre.errors import Exit
+from lacre.errors import Exit, InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from lacre.corpora.batches import Unread
     from lacre.registry.rules import VettingRules
-    from lacre.vetting.scan import Progress
+    from lacre.vetting.scan import Progress, Reading
+    from lacre.vetting.verdicts import ItemVerdict
     from lacre.vetting.vet import Vetting
 
 SHOWN = 40  # rows of items on a terminal; a pipe gets them all
+GAPS = 3  # reasons for which text was not read, named in the summary; the page and --json have all
+COLOURS = {
+    "drop": "bold red",
+    "unknown": "bold magenta",
+    "review": "yellow",
+    "untestable": "cyan",
+    "keep": "green",
+}
+"""Verdicts in the order of their weight, and how a terminal shows them."""
+ORDER: tuple[str, ...] = tuple(COLOURS)
 
 
 @click.command(epilog=example("lacre vet items.csv --corpus corpus --out vetting"))
@@ -28,14 +43,31 @@ SHOWN = 40  # rows of items on a terminal; a pipe gets them all
     "--corpus", "corpora", multiple=True, required=True, metavar="SRC",
     help="A file, a folder or a glob of public text. Give it again for more; every one counts as required.",
 )  # fmt: skip
-@click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Write the verdicts, the findings and the page here.")  # fmt: skip
-@click.option("--map", "mapping", multiple=True, metavar="FIELD=COLUMN", help="Names of the columns of a plain items file, such as stem=question.")  # fmt: skip
-@click.option("--key-index", type=click.IntRange(0, 1), help="Keys are numbers that count the options from 0 or 1.")  # fmt: skip
-@click.option("--column", help="The text column of the corpora, nested as messages[].content; found when not given.")  # fmt: skip
-@click.option("--benchmark", help="Use the rules of this benchmark of the workspace.")
-@click.option("--workers", type=click.IntRange(1), help="Threads that read at once; one for each core when not given.")  # fmt: skip
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Write the verdicts, the findings and the page here.",
+)
+@click.option(
+    "--map", "mapping", multiple=True, metavar="FIELD=COLUMN,...",
+    help="Names of the columns of a plain items file, such as stem=question; join with +.",
+)  # fmt: skip
+@click.option(
+    "--key-index", type=click.IntRange(0, 1), help="Keys are numbers that count the options from 0 or 1."
+)
+@click.option(
+    "--column",
+    metavar="NAME",
+    help="The text column of the corpora, nested as messages[].content; found when not given.",
+)
+@click.option("--benchmark", metavar="NAME", help="Use the rules of this benchmark of the workspace.")
+@click.option(
+    "--workers", type=click.IntRange(1), help="Threads that read at once; one for each core when not given."
+)
 @json_option
 def vet(
+    *,
     items: Path,
     corpora: tuple[str, ...],
     out: Path | None,
@@ -48,54 +80,112 @@ def vet(
 ) -> int:
     """Say which of ITEMS already stand in public text, where, and with which words.
 
-    ITEMS is a file in the record format, or a plain one (JSONL, CSV, Parquet ...) with columns id, stem,
-    options and key. Each item gets one verdict: drop, unknown, review, untestable or keep. With --out,
-    verdicts.jsonl, findings.jsonl and the page vetting.html are written when all is done.
+    ITEMS is a file in the record format, or a plain one (JSONL, JSON, CSV, TSV, Parquet) with columns id,
+    stem, and perhaps options, key, passage and passage_source. Each item gets one verdict: drop, unknown,
+    review, untestable or keep. With --out, verdicts.jsonl, findings.jsonl and the page vetting.html are
+    written when all is done; they quote the items, so keep them as private as the items are.
 
     Exit code: 0 when every item is kept, 1 when some are not, 2 for bad input, 5 when something is unknown.
     """
-    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - keeps --help fast
 
     from lacre.registry.intake import candidates, parse_mapping  # noqa: PLC0415
     from lacre.vetting.vet import vet as vetted  # noqa: PLC0415
 
-    rules = _rules(benchmark)
+    if out is not None:
+        _check_room(out)
+    ground = _ground(benchmark)
     imported = candidates(items, parse_mapping(mapping), key_index=key_index)
     for remark in imported.remarks():
         say(f"{items}: {remark}.")
-    threads = workers or os.cpu_count() or 1
-    progress = _Meter(sys.stderr.isatty())
-    with ThreadPoolExecutor(threads) as executor:
-        vetting = vetted(
-            imported.items, corpora, rules, executor=executor, column=column, on_progress=progress
-        )
-    progress.close()
-    if out is not None:
-        _write(vetting, out, title=items.name)
-    _print(vetting, out, as_json)
+    meter = _Meter(sys.stderr.isatty(), len(imported.items))
+    with ThreadPoolExecutor(workers or _cores()) as executor:
+        try:
+            vetting = vetted(
+                imported.items,
+                corpora,
+                ground.rules,
+                executor=executor,
+                column=column,
+                apart=[items] if out is None else [items, out],
+                phrases=ground.phrases,
+                on_index=meter.index,
+                on_progress=meter,
+            )
+        finally:
+            meter.close()
+    unwritten = _write(vetting, out, title=items.name) if out is not None else None
+    _print(vetting, None if unwritten else out, as_json)
+    if unwritten is not None:
+        # After the table: hours of reading must not be lost for a full disk.
+        raise unwritten
     return int(_exit(vetting))
 
 
-def _rules(benchmark: str | None) -> VettingRules:
-    from lacre.errors import InputError  # noqa: PLC0415
+def _cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _check_room(out: Path) -> None:
+    """Refuse, before anything is read, a place where the results could not be written."""
+    from tempfile import TemporaryFile  # noqa: PLC0415
+
+    from lacre.vetting.vet import FINDINGS, PAGE, VERDICTS  # noqa: PLC0415
+
+    todo = "Give --out a folder that can be written"
+    for name in (FINDINGS, PAGE, VERDICTS):
+        if (out / name).is_dir():
+            raise InputError(out / name, "is a folder where a file must go", todo)
+    place = next(folder for folder in (out.absolute(), *out.absolute().parents) if os.path.lexists(folder))
+    if not place.is_dir():
+        raise InputError(out, f"{'is' if place == out.absolute() else f'{place} is'} not a folder", todo)
+    try:
+        # Without a name, so that nothing is left there.
+        with TemporaryFile(dir=place):
+            pass
+    except OSError as error:
+        raise InputError(out, f"cannot be written ({error.strerror})", todo) from None
+
+
+class _Ground(NamedTuple):
+    """The rules that hold, and the approved boilerplate."""
+
+    rules: VettingRules
+    phrases: Sequence[str]
+
+
+def _ground(benchmark: str | None) -> _Ground:
+    from lacre.registry.boilerplate import read_phrases  # noqa: PLC0415
     from lacre.registry.rules import default_rules  # noqa: PLC0415
     from lacre.registry.workspace import Workspace  # noqa: PLC0415
 
     workspace = Workspace.search(Path.cwd())
-    if benchmark is not None:
-        if workspace is None:
-            raise InputError("--benchmark", "there is no workspace here", "Go to one, or make one with lacre init")
-        return workspace.benchmark(benchmark).rules.vetting
-    return (workspace.rules() if workspace else default_rules()).vetting
+    if workspace is None:
+        if benchmark is not None:
+            raise InputError(
+                "--benchmark", "there is no workspace here", "Go to one, or make one with `lacre init`"
+            )
+        return _Ground(default_rules().vetting, ())
+    rules = workspace.benchmark(benchmark).rules if benchmark is not None else workspace.rules()
+    return _Ground(rules.vetting, [phrase.text for phrase in read_phrases(workspace.boilerplate)])
 
 
-def _write(vetting: Vetting, out: Path, title: str) -> None:
+def _write(vetting: Vetting, out: Path, title: str) -> InputError | None:
+    """Write the three files; the error when that was not possible."""
     from lacre.report.compose import page_of  # noqa: PLC0415
-    from lacre.report.vetting import write as write_page  # noqa: PLC0415
+    from lacre.report.vetting import render  # noqa: PLC0415
     from lacre.vetting.vet import write  # noqa: PLC0415
 
-    write(vetting, out)
-    write_page(page_of(vetting, title), out / "vetting.html")
+    try:
+        write(vetting, render(page_of(vetting, title)), out)
+    except OSError as error:
+        return InputError(
+            out,
+            f"the results could not be written ({error.strerror})",
+            "Nothing there was changed; make room and run again, or name another folder",
+        )
+    return None
 
 
 def _exit(vetting: Vetting) -> Exit:
@@ -107,83 +197,186 @@ def _exit(vetting: Vetting) -> Exit:
 
 def _print(vetting: Vetting, out: Path | None, as_json: bool) -> None:
     verdicts = vetting.verdicts
-    counts = Counter(verdict.verdict for verdict in verdicts)
+    counts = Counter[str](verdict.verdict for verdict in verdicts)
     if as_json:
-        readings = [
+        print_json(
             {
-                "corpus": reading.corpus,
-                "shards": reading.shards,
-                "documents": reading.documents,
-                "bytes": reading.bytes,
-                "unread_bytes": reading.unread_bytes,
-                "unread_places": reading.unread_places,
-                "incomplete": reading.incomplete,
-                "unread": reading.unread,
+                "counts": {name: counts[name] for name in ORDER},
+                "corpora": vetting.corpora,
+                "verdicts": verdicts,
             }
-            for reading in vetting.corpora
-        ]
-        print_json({"counts": counts, "corpora": readings, "verdicts": verdicts})
+        )
         return
-    order = ("drop", "unknown", "review", "untestable", "keep")
-    top = {item.verdict.item: item.judged[0].finding for item in vetting.items if item.judged}
-    rows = []
-    for verdict in sorted(verdicts, key=lambda v: (order.index(v.verdict), -v.longest_run, v.item)):
-        finding = top.get(verdict.item)
-        where = f"{finding.shard}, {finding.document}" if finding else ""
-        rows.append((verdict.item, verdict.verdict, verdict.longest_run, f"{verdict.coverage:.0%}", where))
-    shown = rows[:SHOWN] if sys.stdout.isatty() else rows
-    print_table(("item", "verdict", "longest run", "of the item", "first place"), shown, right=("longest run", "of the item"))  # fmt: skip
-    if len(shown) < len(rows):
-        say(f"... and {len(rows) - len(shown):,} more items" + (f", all in {out / 'verdicts.jsonl'}" if out else ""))
-    _say_summary(vetting, counts)
-    if out is not None:
-        say(f"Wrote {out / 'verdicts.jsonl'}, {out / 'findings.jsonl'} and the page {out / 'vetting.html'}.")
-
-
-def _say_summary(vetting: Vetting, counts: Counter[str]) -> None:
+    ranked = sorted(
+        vetting.items,
+        key=lambda item: (
+            ORDER.index(item.verdict.verdict),
+            -item.verdict.longest_run,
+            -item.verdict.coverage,
+            item.verdict.item,
+        ),
+    )
+    shown = ranked[:SHOWN] if sys.stdout.isatty() else ranked
+    several = len(vetting.corpora) > 1
+    print_table(
+        ("item", "verdict", "why", "coverage", "docs", "where"),
+        [_row(item, several) for item in shown],
+        right=("coverage", "docs"),
+        whole=("item", "verdict"),
+        styles=COLOURS,
+    )
+    sys.stdout.flush()
+    if len(shown) < len(ranked):
+        all_of_them = f"; all are in {out / 'verdicts.jsonl'}" if out else "; --out or a pipe gives them all"
+        say(f"... and {len(ranked) - len(shown):,} more items{all_of_them}.")
     for reading in vetting.corpora:
-        line = f"{reading.corpus}: {reading.documents:,} documents, {reading.bytes / 1e6:,.1f} MB of text"
-        if reading.unread_places:
-            line += f"; {reading.unread_bytes:,} bytes in {reading.unread_places:,} places not read or unreadable ({reading.unread_share:.2%})"
-        say(line + ".")
-        for gap in [gap for gap in reading.unread if gap.bytes or gap.incomplete][:3]:
-            say(f"  {gap.where}: {gap.reason} ({gap.bytes:,} bytes)")
-    order = ("drop", "unknown", "review", "untestable", "keep")
-    said = ", ".join(f"{counts[name]:,} {name}" for name in order if counts[name])
-    say(f"{len(vetting.items):,} items: {said}.")
+        for line in _reading_lines(reading):
+            say(line)
+    said = ", ".join(f"{counts[name]:,} {name}" for name in ORDER if counts[name])
+    say(f"{_counted(len(ranked), 'item')}: {said}.")
+    if out is not None:
+        say(f"Look at {out / 'vetting.html'}; verdicts.jsonl and findings.jsonl beside it hold the same.")
+
+
+def _row(item: ItemVerdict, several: bool) -> tuple[str, ...]:
+    """One line of the table; what decides, and where that stands. ``several``: name the corpus too."""
+    from lacre.report.words import percent  # noqa: PLC0415
+    from lacre.vetting.verdicts import where  # noqa: PLC0415
+
+    verdict = item.verdict
+    if not item.judged:
+        why = "not all could be read" if verdict.verdict == "unknown" else "; ".join(verdict.reasons)
+        return verdict.item, verdict.verdict, why, "", "", ""
+    top = item.judged[0]
+    place = f"{top.finding.corpus}: {where(top.finding)}" if several else where(top.finding)
+    if Path(top.finding.corpus).name == top.finding.shard != top.finding.document:
+        # The corpus is one file, which the summary names.
+        place = place.removesuffix(where(top.finding)) + f"document {top.finding.document}"
+    why = top.why.rstrip(",")
+    if verdict.verdict == "unknown":
+        why = f"not all could be read; {why}"
+    return verdict.item, verdict.verdict, why, percent(verdict.coverage), f"{top.finding.documents:,}", place
+
+
+def _reading_lines(reading: Reading) -> Iterator[str]:
+    """What was read of one corpus and, below it, what was not."""
+    line = f"{reading.corpus}: {_counted(reading.documents, 'document')}, {_size(reading.bytes)} of text read"
+    if reading.incomplete:
+        line += f"; {_counted(len(reading.incomplete), 'file')} not read to the end"
+    elif reading.unread_bytes:
+        line += f"; {_size(reading.unread_bytes)} ({_share(reading.unread_share)}) not read or unreadable"
+    if reading.nulls:
+        line += f"; {_counted(reading.nulls, 'document')} without text"
+    yield f"{line}."
+    named: dict[str, list[Unread]] = {}
+    for gap in reading.unread:
+        named.setdefault(gap.reason, []).append(gap)
+    lost = sorted(named.values(), key=_weight)
+    for gaps in lost[:GAPS]:
+        yield _gap_line(gaps)
+    # What only has to be said is said; of what was lost, the rest is counted.
+    rest = [gaps for gaps in lost[GAPS:] if _weight(gaps) < NOTHING]
+    for gaps in lost[GAPS:]:
+        if _weight(gaps) >= NOTHING:
+            yield _gap_line(gaps)
+    if more := sum(map(len, rest)) + reading.unread_places - len(reading.unread):
+        yield f"  and {_counted(more, 'more place')}, on the page and in --json"
+
+
+NOTHING = (True, 0)
+"""The weight of what only has to be said."""
+
+
+def _weight(gaps: Sequence[Unread]) -> tuple[bool, int]:
+    """Broken ends first, then what lost most."""
+    return not any(gap.incomplete for gap in gaps), -sum(gap.bytes for gap in gaps)
+
+
+def _gap_line(gaps: Sequence[Unread]) -> str:
+    """One line for places with one reason."""
+    size = sum(gap.bytes for gap in gaps)
+    line = f"  {'noticed' if _weight(gaps) >= NOTHING else 'not read'}: {gaps[0].where}: {gaps[0].reason}"
+    # How much a broken end held is anybody's guess.
+    said = [_size(size)] if size and not gaps[0].incomplete else []
+    if len(gaps) > 1:
+        said.append(f"with {len(gaps) - 1:,} more like it")
+    return line + (f" ({', '.join(said)})" if said else "")
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+def _size(size: int) -> str:
+    """Bytes as the page says them, with plain blanks."""
+    from lacre.report import words  # noqa: PLC0415
+
+    return words.size(size)[1].replace("\xa0", " ")
+
+
+def _share(share: float) -> str:
+    """A share that was lost; never rounded down to nothing."""
+    return f"{share:.2%}" if share >= 0.00005 else "under 0.01%"
 
 
 class _Meter:
     """Progress on stderr: one line that renews itself on a terminal, else a line every ten seconds."""
 
-    def __init__(self, live: bool) -> None:
+    def __init__(self, live: bool, items: int) -> None:
         self.live = live
-        self.begun = time.monotonic()
-        self.last = self.begun if not live else 0.0
+        self.items = items
+        self.begun = self.last = 0.0
         self.drawn = False
 
+    def index(self) -> None:
+        """Say at once that the items are being indexed, which may take seconds."""
+        self._show(f"Indexing {_counted(self.items, 'item')} ...")
+
     def __call__(self, progress: Progress) -> None:
+        """Show how far the scan is, now and then."""
         now = time.monotonic()
-        if now - self.last < (0.1 if self.live else 10.0):
-            return
-        self.last = now
-        seconds = max(now - self.begun, 1e-3)
-        left = ""
-        if progress.size:
-            left = f", {(progress.of_size - progress.size) * seconds / progress.size:,.0f} s left"
-        line = (
-            f"{progress.shards}/{progress.of_shards} shards, {progress.text / 1e6:,.0f} MB of text, "
-            f"{progress.text / 1e6 / seconds:,.0f} MB/s, {progress.matches:,} matches{left}"
-        )
-        if self.live:
-            sys.stderr.write(f"\r\x1b[K{line}")
-            sys.stderr.flush()
-            self.drawn = True
-        else:
+        if not self.begun:
+            self.begun = self.last = now
+            if self.live:
+                self._show(self._line(progress, 0.0))
+        elif now - self.last >= (0.1 if self.live else 10.0):
+            self.last = now
+            self._show(self._line(progress, now - self.begun))
+
+    def _line(self, progress: Progress, seconds: float) -> str:
+        parts = [
+            f"{progress.share:.0%}",
+            f"{progress.shards:,} of {_counted(progress.of_shards, 'shard')}",
+            f"{progress.text / 1e6:,.0f} MB of text",
+            *([f"{progress.text / 1e6 / seconds:,.0f} MB/s"] if seconds else []),
+            _counted(progress.matches, "match").replace("matchs", "matches"),
+        ]
+        if seconds >= 1 and 0 < progress.share < 1:
+            parts.append(f"about {_time(seconds * (1 - progress.share) / progress.share)} left")
+        return ", ".join(parts)
+
+    def _show(self, line: str) -> None:
+        if not self.live:
             say(line)
+            return
+        width = shutil.get_terminal_size().columns
+        sys.stderr.write(f"\r\x1b[K{line[: width - 1]}")
+        sys.stderr.flush()
+        self.drawn = True
 
     def close(self) -> None:
         """Clear the live line, so that what follows starts on a clean one."""
         if self.drawn:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
+
+
+def _time(seconds: float) -> str:
+    """A time to come, no finer than one can tell.
+
+    >>> _time(42.3), _time(170), _time(7300)
+    ('43 s', '3 min', '2.0 h')
+    """
+    if seconds < 100:
+        return f"{int(seconds) + 1} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

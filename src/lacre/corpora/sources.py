@@ -1,4 +1,4 @@
-"""From what a person names, a file, a folder or a glob, to shards (SPEC L7, DESIGN section 4)."""
+"""From what a person names, a file, a folder or a glob, to shards (SPEC L7)."""
 
 from __future__ import annotations
 

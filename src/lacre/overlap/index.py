@@ -17,7 +17,7 @@ import numpy.typing as npt
 from lacre.overlap.kernel import C1, NEED_RARE, SEED, choose_seeds, fill_table, lay_out
 from lacre.overlap.rarest import Sentence, rarest_sentence
 from lacre.overlap.sheets import Presented, Sheets, read_sheets, word_hash
-from lacre.overlap.variants import VARIANTS, Changed, changed, sites, unchanged
+from lacre.overlap.variants import VARIANTS, Changed, changed, lost, sites, unchanged
 
 REVIEW_FROM = 8  # words; the shortest run that is looked for
 GPT3_N = 13  # words; Brown et al. 2020, appendix C
@@ -168,7 +168,9 @@ def _layers(
     ascii_only = np.array([all(f.text.isascii() for f in item.fields) for item in sheets.items], np.bool_)
     beyond = np.where(ascii_only, 0, needs)
     for variant in VARIANTS:
-        yield _layer(sheets, changed(sheets, variant), beyond, letters=1, window=9, seam=False)
+        # A word that is one accented letter ("é", "à") is lost whole: three of thirteen words may be.
+        window = 6 if variant is lost else 9
+        yield _layer(sheets, changed(sheets, variant), beyond, letters=1, window=window, seam=False)
     yield _site_layer(sheets, needs)
     yield _sentence_layer(sheets, sentences)
 

@@ -111,19 +111,6 @@ def entry_is_letter(entry, parts, last):
 @njit(cache=True, nogil=True, boundscheck=False)
 def after_line_break(buf, low, hyphen, at, end, entries, parts):
     """Where a word goes on after the hyphen at ``hyphen`` (next character at ``at``); -1 for a plain hyphen."""
-    before = hyphen
-    while True:
-        before -= 1
-        if before < low:
-            return -1
-        while before > low and buf[before] & 0xC0 == 0x80:
-            before -= 1
-        point, _ = decode(buf, before, end)
-        entry = entries[point]
-        if entry != _VANISH and entry != _SOFT:
-            break
-    if not entry_is_letter(entry, parts, True):
-        return -1
     point = np.uint32(0)
     nxt = at
     while at < end:
@@ -142,6 +129,20 @@ def after_line_break(buf, low, hyphen, at, end, entries, parts):
             break
         at = nxt
     if at >= end or not entry_is_letter(entries[point], parts, False):
+        return -1
+    # Looked at last: rows of invisible characters would make it slow before every hyphen.
+    before = hyphen
+    while True:
+        before -= 1
+        if before < low:
+            return -1
+        while before > low and buf[before] & 0xC0 == 0x80:
+            before -= 1
+        point, _ = decode(buf, before, end)
+        entry = entries[point]
+        if entry != _VANISH and entry != _SOFT:
+            break
+    if not entry_is_letter(entry, parts, True):
         return -1
     return at
 

@@ -207,7 +207,7 @@ def _pieces(
     """(document, item, at, until, first, last) of each run, without those that another of the item covers."""
     first, last = _item_words(index, rows[:, 3], rows[:, 2] - rows[:, 1])
     # Of two readings of the same words (is "a" a letter or a word?) the one with more of the item comes first.
-    order = np.lexsort((first - last, -rows[:, 2], rows[:, 1], owners, rows[:, 0]))
+    order = np.lexsort((first, first - last, -rows[:, 2], rows[:, 1], owners, rows[:, 0]))
     table = np.column_stack([rows[:, 0], owners, rows[:, 1], rows[:, 2], first, last])[order]
     if not len(table):
         return table

@@ -47,7 +47,7 @@ class Imported(Record, omit_defaults=False):
         lines: the line of each item (in a JSON list or Parquet file, its number from 1).
         ignored: columns of the file that were not used.
         annulled: items whose exam annulled them; they have no key.
-        unkeyed: choice items without a key, or with one that could not be understood.
+        unkeyed: choice items that need a key and have none, or one that could not be understood.
         without_text: items with no text at all: they cannot be tested.
         blank_options: options without text (images, as a rule).
         recoded: lines that were not UTF-8 and were read as Windows-1252.
@@ -238,7 +238,10 @@ def _imported(reading: _Reading) -> Imported:
         lines=tuple(entry.line for entry in entries),
         ignored=reading.ignored,
         annulled=sum(entry.key.annulled for entry in entries),
-        unkeyed=sum(payload.kind == "choice" and payload.key is None for payload in payloads)
+        unkeyed=sum(
+            payload.kind == "choice" and payload.key is None and payload.expects != "abstention"
+            for payload in payloads
+        )
         - sum(entry.key.annulled for entry in entries),
         without_text=sum(not _has_text(payload) for payload in payloads),
         blank_options=sum(not text for payload in payloads for text in payload.options.values()),

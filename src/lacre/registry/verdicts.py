@@ -18,9 +18,10 @@ class Finding(Record, omit_defaults=False, rename={"class_": "class"}):
     Attributes:
         item: id of the item.
         check: ``overlap`` (a run of words in common) or ``rare_sentence`` (its rarest sentence, aligned).
-        corpus: the corpus as it was named; ``shard``: path inside it; ``document``: id or row inside the shard.
+        corpus: the corpus as it was named; ``shard``: path inside it; ``document``: id or row in the shard.
         bytes: [start, end) of the match in the UTF-8 text of the document.
-        fields: which fields of the item the match covers: ``passage``, ``stem``, ``option:A``, ``key``, ``part:a``, ``expected:a``.
+        fields: which fields of the item the match covers: ``passage``, ``stem``, ``option:A``, ``part:a``,
+            ``expected:a``; and ``key`` when the right option or an expected answer is among them.
         item_words: [start, end) of the match in the words of the item as presented.
         words: words in common (overlap: length of the run; rare sentence: words of the sentence).
         score: 1 for an overlap; for a rare sentence the similarity of the alignment, 0 to 1.

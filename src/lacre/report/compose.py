@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
+
 from lacre.overlap.sheets import Sheets
 from lacre.report.page import CorpusRow, Evidence, Field, Gap, ItemRow, Thresholds, VettingPage
 from lacre.vetting.evidence import Place
 from lacre.vetting.scan import Reading
-from lacre.vetting.vet import Vetting
 from lacre.vetting.verdicts import ItemVerdict, Judged, doubts_of
-
+from lacre.vetting.vet import Vetting
 
 # Findings drawn per item; the page says how many there are, and findings.jsonl has them all.
 DRAWN = 3
@@ -55,8 +56,12 @@ def _item(sheets: Sheets, item: ItemVerdict, number: int) -> ItemRow:
     fields: Sequence[Field] = ()
     if item.judged or item.verdict.verdict == "untestable":
         fields = [Field(name=field.name, text=field.text) for field in sheets.items[number].fields]
+    # The findings below say it better, in both languages and with the words; what else there is to say stays.
+    told = {judged.reason for judged in item.judged}
+    first, rest = item.verdict.reasons[:1], item.verdict.reasons[1:]
+    reasons = (*first, *(reason for reason in rest if reason not in told))
     return ItemRow(
-        verdict=item.verdict,
+        verdict=msgspec.structs.replace(item.verdict, reasons=reasons),
         fields=tuple(fields),
         evidence=tuple(_evidence(sheets, judged) for judged in item.judged[:DRAWN]),
     )

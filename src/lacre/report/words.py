@@ -36,6 +36,7 @@ FIELDS: dict[str, Pair] = {
     "stem": ("enunciado", "stem"),
     "option": ("alternativa", "option"),
     "key": ("gabarito", "key"),
+    "criterion": ("critério", "criterion"),
     "part": ("parte", "part"),
     "expected": ("resposta esperada", "expected answer"),
 }

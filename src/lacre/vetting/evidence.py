@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 import msgspec
+import numpy as np
 
 from lacre.corpora.batches import Shard, TextBatch
 from lacre.overlap.runs import Run, buffers, covered
@@ -14,6 +15,9 @@ from lacre.overlap.sheets import Sheets
 
 # Documents kept per item, check and corpus; all are counted. Five show where a text stands.
 KEPT = 5
+# Places kept per document: a page that repeats one item a thousand times says it with these.
+PLACES = 20
+LOOK_BACK = 8  # matches before, among which the other view of a match is looked for
 AROUND = 280  # bytes of the document kept on either side of a match, for people to read
 
 
@@ -25,13 +29,22 @@ class Excerpt(NamedTuple):
     after: str
 
 
-class Place(msgspec.Struct, frozen=True, kw_only=True, order=True):
+class DocumentKey(NamedTuple):
+    """One document of a corpus, for ids may repeat: path and first row group of its shard, number."""
+
+    shard: str
+    row_group: int
+    number: int
+
+
+class Place(msgspec.Struct, frozen=True, kw_only=True):
     """One match of an item in one document: word numbers of the item, bytes of the document."""
 
     item: int
     sentence: bool
     shard: str
     document: str
+    key: DocumentKey
     start: int
     end: int
     first: int
@@ -45,9 +58,9 @@ class Place(msgspec.Struct, frozen=True, kw_only=True, order=True):
         """Words of the item that match."""
         return self.last - self.first
 
-    def rank(self) -> tuple[float, float, float, str, str, int]:
+    def rank(self) -> tuple[float, float, float, DocumentKey, int, int]:
         """Best first, then a fixed order: the same places are kept on every machine."""
-        return (-self.score, -self.words, -self.coverage, self.shard, self.document, self.start)
+        return (-self.score, -self.words, -self.coverage, self.key, self.start, self.first)
 
 
 class Found:
@@ -55,16 +68,15 @@ class Found:
 
     def __init__(self) -> None:
         self.documents: dict[tuple[int, bool], int] = defaultdict(int)
-        self.longest: dict[int, int] = defaultdict(int)
-        self.places: dict[tuple[int, bool], dict[tuple[str, str], list[Place]]] = defaultdict(dict)
+        self.places: dict[tuple[int, bool], dict[DocumentKey, list[Place]]] = defaultdict(dict)
 
     def add(self, places: Iterable[Place]) -> None:
         """Take in the places of whole documents: every document only once."""
-        by_document: dict[tuple[int, bool], dict[tuple[str, str], list[Place]]] = defaultdict(
+        by_document: dict[tuple[int, bool], dict[DocumentKey, list[Place]]] = defaultdict(
             lambda: defaultdict(list)
         )
         for place in places:
-            by_document[place.item, place.sentence][place.shard, place.document].append(place)
+            by_document[place.item, place.sentence][place.key].append(place)
         for key, documents in by_document.items():
             self.documents[key] += len(documents)
             self.places[key] = _best({**self.places[key], **documents})
@@ -76,9 +88,9 @@ class Found:
             self.places[key] = _best({**self.places[key], **other.places[key]})
 
 
-def _best(documents: dict[tuple[str, str], list[Place]]) -> dict[tuple[str, str], list[Place]]:
+def _best(documents: dict[DocumentKey, list[Place]]) -> dict[DocumentKey, list[Place]]:
     ranked = sorted(documents.items(), key=lambda pair: min(place.rank() for place in pair[1]))
-    return {name: sorted(places, key=Place.rank) for name, places in ranked[:KEPT]}
+    return {key: sorted(places, key=Place.rank)[:PLACES] for key, places in ranked[:KEPT]}
 
 
 class _Match(NamedTuple):
@@ -96,10 +108,15 @@ class Gathering:
     def __init__(self, shard: Shard, sheets: Sheets) -> None:
         self.shard = shard
         self.sheets = sheets
-        self.matches: dict[tuple[int, bool, str], list[_Match]] = defaultdict(list)
+        self.matches: dict[tuple[int, bool, int], list[_Match]] = defaultdict(list)
+        self.documents = 0
+        self.names: dict[int, str] = {}
 
     def add(self, batch: TextBatch, runs: list[Run]) -> None:
-        """Take in the runs of one batch."""
+        """Take in the runs of one batch; every batch of the shard must come, in order, to be counted."""
+        numbers = self.documents + np.cumsum(batch.starts == 0)
+        if len(numbers):
+            self.documents = int(numbers[-1])
         if not runs:
             return
         pages = buffers(batch.text)
@@ -112,28 +129,34 @@ class Gathering:
                 _text(page[run.end : run.end + AROUND].tobytes()),
             )
             shift = int(batch.starts[run.document])
-            key = (run.item, run.sentence, batch.documents[run.document])
-            self.matches[key].append(_Match(run, run.start + shift, run.end + shift, excerpt))
+            number = int(numbers[run.document])
+            self.names[number] = batch.documents[run.document]
+            match = _Match(run, run.start + shift, run.end + shift, excerpt)
+            self.matches[run.item, run.sentence, number].append(match)
 
     def found(self) -> Found:
-        """What was gathered, with the coverage of each document; nothing found twice in overlapping pieces."""
+        """What was gathered, with the coverage of each document; what two pieces share counts once."""
         result = Found()
         places = []
-        for (item, sentence, document), matches in self.matches.items():
-            kept = _joined(matches)
+        for (item, sentence, number), matches in self.matches.items():
+            # A sentence is looked for once in each piece of a document: the best stands.
+            kept = [min(matches, key=lambda m: (-m.run.score, m.start))] if sentence else _joined(matches)
             low, high = self.sheets.presented(item)
             spans = [(m.run.first, min(m.run.last, high - low)) for m in kept]
             coverage = round(covered(spans) / max(1, high - low), 4)
-            places += [self._place(item, sentence, document, coverage, match) for match in kept]
+            places += [self._place(item, sentence, number, coverage, match) for match in kept]
         result.add(places)
         return result
 
-    def _place(self, item: int, sentence: bool, document: str, coverage: float, match: _Match) -> Place:
+    def _place(self, item: int, sentence: bool, number: int, coverage: float, match: _Match) -> Place:
         return Place(
             item=item,
             sentence=sentence,
             shard=self.shard.path,
-            document=document,
+            document=self.names[number],
+            key=DocumentKey(
+                self.shard.path, self.shard.row_groups[0] if self.shard.row_groups else 0, number
+            ),
             start=match.start,
             end=match.end,
             first=match.run.first,
@@ -147,25 +170,30 @@ class Gathering:
 def _joined(matches: list[_Match]) -> list[_Match]:
     """Matches of one item in one document, the same text seen in two overlapping pieces made one."""
     kept: list[_Match] = []
-    for match in sorted(matches, key=lambda m: (m.start, -m.end)):
-        last = kept[-1] if kept else None
-        if last is None or match.start >= last.end or not _same_text(last, match):
+    for match in sorted(matches, key=lambda m: (m.start, -m.end, m.run)):
+        for at in range(len(kept) - 1, max(-1, len(kept) - 1 - LOOK_BACK), -1):
+            if match.start < kept[at].end and _same_text(kept[at], match):
+                kept[at] = _one(kept[at], match)
+                break
+        else:
             kept.append(match)
-        elif match.end > last.end:
-            run = last.run._replace(
-                first=min(last.run.first, match.run.first),
-                last=max(last.run.last, match.run.last),
-            )
-            # The tail of the second match that lies beyond the first.
-            tail = match.excerpt.matched.encode()[last.end - match.start :].decode("utf-8", "ignore")
-            excerpt = Excerpt(last.excerpt.before, last.excerpt.matched + tail, match.excerpt.after)
-            kept[-1] = _Match(run, last.start, match.end, excerpt)
     return kept
 
 
 def _same_text(one: _Match, other: _Match) -> bool:
     """Whether two overlapping matches are of overlapping words of the item, so that they are one match."""
     return one.run.first <= other.run.first <= one.run.last
+
+
+def _one(last: _Match, match: _Match) -> _Match:
+    """Two views of one match as one; ``match`` does not start before ``last``."""
+    if match.end <= last.end:
+        return last
+    run = last.run._replace(last=max(last.run.last, match.run.last))
+    # The tail of the second match that lies beyond the first.
+    tail = match.excerpt.matched.encode()[last.end - match.start :].decode("utf-8", "ignore")
+    excerpt = Excerpt(last.excerpt.before, last.excerpt.matched + tail, match.excerpt.after)
+    return _Match(run, last.start, match.end, excerpt)
 
 
 def _text(content: bytes) -> str:

@@ -9,9 +9,9 @@ from lacre.registry.items import Candidate, Payload
 
 
 def presented(item: Candidate) -> Presented:
-    """The fields of an item in the order a reader meets them; expected answers and criteria come last, as asides.
+    """The fields of an item in the order a reader meets them; expected answers and criteria last, as asides.
 
-    >>> payload = Payload(kind="choice", stem="Quanto é dois mais dois?", options={"A": "Três.", "B": "Quatro."})
+    >>> payload = Payload(kind="choice", stem="Quanto é um mais um?", options={"A": "Três.", "B": "Dois."})
     >>> [field.name for field in presented(Candidate(id="x", payload=payload)).fields]
     ['stem', 'option:A', 'option:B']
     """
@@ -36,3 +36,14 @@ def _asides(payload: Payload) -> Iterator[Field]:
         yield Field(name=f"expected:{part.id}", text=part.expected, aside=True)
         for number, criterion in enumerate(part.criteria, 1):
             yield Field(name=f"criterion:{part.id}.{number}", text=criterion, aside=True)
+
+
+def answers(payload: Payload) -> frozenset[str]:
+    """Names of the fields that give the answer away: the right option, the expected answers.
+
+    >>> sorted(answers(Payload(kind="choice", stem="?", options={"A": "Três.", "B": "Quatro."}, key="B")))
+    ['option:B']
+    """
+    if payload.kind == "choice":
+        return frozenset({f"option:{payload.key}"} if payload.key else ())
+    return frozenset({"key", *(f"expected:{part.id}" for part in payload.parts)})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future, as_completed
+from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
@@ -13,22 +14,22 @@ from lacre.corpora.batches import Shard, TextBatch, Unread
 from lacre.corpora.garbled import garbled
 from lacre.corpora.readers import check, read
 from lacre.corpora.sources import Listing, shards
+from lacre.errors import InputError
 from lacre.overlap.index import ItemIndex
-from lacre.overlap.runs import Scratch, runs
+from lacre.overlap.runs import Scratch, buffers, runs
 from lacre.vetting.evidence import Found, Gathering
 
 NAMED = 200  # unread places named per corpus; past it they are counted only
 
 
 class Progress(NamedTuple):
-    """How far a scan is: shards done and in all, bytes on disk done and in all, bytes of text, matches."""
+    """How far a scan is: shards done and in all, bytes of text, matches, share done about, 0 to 1."""
 
     shards: int
     of_shards: int
-    size: int
-    of_size: int
     text: int
     matches: int
+    share: float
 
 
 class Reading(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,7 +40,7 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
         shards, documents: how many were read.
         bytes: UTF-8 bytes of text read.
         nulls: documents without text.
-        unread: what was not read or only garbled, by place; the first few hundred.
+        unread: what was not read or only garbled, by place; the weightiest few hundred.
         unread_places: how many places that are in all; ``unread_bytes``: their bytes.
         incomplete: shards that were not read to their end.
     """
@@ -72,17 +73,58 @@ class _Shard(NamedTuple):
     found: Found
 
 
-def listings(sources: Sequence[str], column: str | None) -> list[Listing]:
+def listings(sources: Sequence[str], column: str | None, apart: Sequence[Path] = ()) -> list[Listing]:
     """The shards of every source, each checked to be readable, before anything is scanned.
 
+    ``apart``: files and folders that are no corpus though they may lie in one, such as the items themselves.
+    They are left out, by name. A file that two sources hold is read for each, and the second says so.
+
     Raises:
-        InputError: a source is not there, holds nothing to read, or lacks the text column.
+        InputError: a source is not there, is named twice, holds nothing to read, or lacks the text column.
     """
-    found = [shards(source, column=column) for source in sources]
+    places = [Path(source).resolve() for source in sources]
+    for number, place in enumerate(places):
+        if place in places[:number]:
+            raise InputError(sources[number], "this corpus is named twice", "Name it once")
+    aside = [path.resolve() for path in apart]
+    found = [_without(source, shards(source, column=column), aside) for source in sources]
     for listing in found:
         for shard in listing.shards:
             check(shard)
-    return found
+    return _shared_named(sources, found)
+
+
+def _without(source: str, listing: Listing, apart: Sequence[Path]) -> Listing:
+    """A listing without what lies apart, each file of it named."""
+    if not apart:
+        return listing
+    kept: list[Shard] = []
+    out: list[Unread] = []
+    for shard in listing.shards:
+        here = Path(shard.location).resolve()
+        if any(here.is_relative_to(path) for path in apart):
+            reason = "the items themselves, or what was written about them"
+            out.append(Unread(where=shard.path, reason=reason, bytes=0))
+        else:
+            kept.append(shard)
+    if not kept:
+        raise InputError(source, "holds only the items themselves", "Give the text to search")
+    return Listing(
+        shards=tuple(kept), left_out=tuple(sorted([*listing.left_out, *out], key=lambda gap: gap.where))
+    )
+
+
+def _shared_named(sources: Sequence[str], found: Sequence[Listing]) -> list[Listing]:
+    """The listings, with a word in each about the files that an earlier one holds too."""
+    first: dict[Path, str] = {}
+    named = []
+    for source, listing in zip(sources, found, strict=True):
+        here = {Path(shard.location).resolve(): shard.path for shard in listing.shards}
+        again = sorted((path, first[place]) for place, path in here.items() if place in first)
+        gaps = [Unread(where=path, reason=f"read for {other} too", bytes=0) for path, other in again]
+        named.append(Listing(shards=listing.shards, left_out=(*listing.left_out, *gaps)))
+        first = dict.fromkeys(here, source) | first
+    return named
 
 
 def scan(
@@ -96,29 +138,32 @@ def scan(
 ) -> list[Corpus]:
     """Read every shard past the index; one result for each source, the same whatever the order of work.
 
-    ``align_from``: similarity, 0 to 1, from which an aligned rarest sentence is kept. An interrupt stops every
-    thread at its next batch.
+    ``align_from``: similarity, 0 to 1, from which an aligned rarest sentence is kept. An interrupt stops
+    every thread at its next batch.
     """
     stop = threading.Event()
     tally = _Tally(found, on_progress)
-    futures: dict[Future[_Shard], int] = {}
-    results: list[list[_Shard]] = [[] for _ in found]
+    works: list[list[Future[_Shard]]] = [[] for _ in found]
     try:
-        for number, listing in enumerate(found):
+        for listing, own in zip(found, works, strict=True):
             for shard in listing.shards:
-                work = executor.submit(scan_shard, index, shard, align_from, stop, tally)
-                futures[work] = number
-        for work in as_completed(futures):
-            results[futures[work]].append(work.result())
+                own.append(executor.submit(scan_shard, index, shard, align_from, stop, tally))
+        for work in as_completed([work for own in works for work in own]):
+            work.result()  # the first fault stops all
     except BaseException:
         stop.set()
-        for work in futures:
-            work.cancel()
+        for own in works:
+            for work in own:
+                work.cancel()
         raise
+    # In the order of the shards, not in that of the work.
     return [
-        _corpus(source, listing, sorted(parts, key=lambda part: part.reading.corpus))
-        for source, listing, parts in zip(sources, found, results, strict=True)
+        _corpus(source, listing, [work.result() for work in own])
+        for source, listing, own in zip(sources, found, works, strict=True)
     ]
+
+
+PACKED = 3.5  # bytes of text in a compressed byte, until the first shards tell better
 
 
 class _Tally:
@@ -127,19 +172,40 @@ class _Tally:
     def __init__(self, found: Sequence[Listing], on_progress: Callable[[Progress], None]) -> None:
         every = [shard for listing in found for shard in listing.shards]
         self.lock = threading.Lock()
-        self.now = Progress(0, len(every), 0, sum(shard.size for shard in every), 0, 0)
+        self.now = Progress(0, len(every), 0, 0, 0.0)
+        self.expected = sum(map(_expected, every))
+        self.done_expected = 0.0  # of the shards that are done: what was expected, and what came
+        self.done_text = 0
         self.on_progress = on_progress
 
-    def add(self, *, shards: int = 0, size: int = 0, text: int = 0, matches: int = 0) -> None:
+    def add(self, *, text: int, matches: int) -> None:
+        """Count a batch."""
         with self.lock:
             now = self.now
-            self.now = now._replace(
-                shards=now.shards + shards,
-                size=now.size + size,
-                text=now.text + text,
-                matches=now.matches + matches,
-            )
-            self.on_progress(self.now)
+            self._show(now._replace(text=now.text + text, matches=now.matches + matches))
+
+    def done(self, shard: Shard, text: int) -> None:
+        """Count a shard that was read."""
+        with self.lock:
+            self.done_expected += _expected(shard)
+            self.done_text += text
+            self._show(self.now._replace(shards=self.now.shards + 1))
+
+    def _show(self, now: Progress) -> None:
+        self.now = now._replace(share=self._share(now))
+        self.on_progress(self.now)
+
+    def _share(self, now: Progress) -> float:
+        if now.shards == now.of_shards or not self.expected:
+            return 1.0
+        rate = self.done_text / self.done_expected if self.done_text else 1.0
+        running = (now.text - self.done_text) / rate
+        return min(0.99, (self.done_expected + running) / self.expected)
+
+
+def _expected(shard: Shard) -> float:
+    """Bytes of text that a shard may hold."""
+    return shard.size * (PACKED if shard.compression or shard.format == "parquet" else 1.0)
 
 
 class Stopped(Exception):  # noqa: N818 - not an error: the person asked for it
@@ -161,27 +227,29 @@ def scan_shard(
 ) -> _Shard:
     """Read one shard past the index."""
     gathering = Gathering(shard, index.sheets)
-    gaps = _Gaps()
+    gaps = _Gaps(shard)
     documents = size = nulls = 0
     for batch in read(shard):
         if stop.is_set():
             raise Stopped
         scanned = runs(index, batch.text, _scratch(), align_from=align_from)
         gathering.add(batch, scanned.runs)
-        text = int(batch.text.nbytes) - 8 * (len(batch.text) + 1)
+        offsets = buffers(batch.text).offsets
+        text = int(offsets[-1] - offsets[0])
         gaps.add(batch)
         documents += int((batch.starts == 0).sum())
         nulls += batch.nulls
         size += text
         tally.add(text=text, matches=len(scanned.runs))
-    tally.add(shards=1, size=shard.size)
+    tally.done(shard, size)
     return _Shard(_read(shard, documents, size, nulls, gaps.list()), gathering.found())
 
 
 class _Gaps:
     """What one shard did not yield, faults of one kind in many places counted together."""
 
-    def __init__(self) -> None:
+    def __init__(self, shard: Shard) -> None:
+        self.shard = shard
         self.named: list[Unread] = []
         self.garbled: dict[str, tuple[int, int, str]] = {}
 
@@ -189,14 +257,20 @@ class _Gaps:
         """Take in what one batch left unread, and the stretches of it that no one can read."""
         self.named += batch.unread
         for span in garbled(batch):
-            where = f"document {span.document}, byte {span.start:,}"
+            where = f"byte {span.start:,}"
+            if span.document != self.shard.path:
+                where = f"document {span.document}, {where}"
             places, size, first = self.garbled.get(span.reason, (0, 0, where))
             self.garbled[span.reason] = (places + 1, size + span.end - span.start, first)
 
     def list(self) -> list[Unread]:
         """All of it, in the order of the shard, garbled text last."""
         return self.named + [
-            Unread(where=f"{places:,} places from {first}", reason=f"garbled: {reason}", bytes=size)
+            Unread(
+                where=first if places == 1 else f"{places:,} places, the first {first}",
+                reason=f"garbled: {reason}",
+                bytes=size,
+            )
             for reason, (places, size, first) in sorted(self.garbled.items())
         ]
 
@@ -209,11 +283,17 @@ def _read(shard: Shard, documents: int, size: int, nulls: int, unread: list[Unre
         documents=documents,
         bytes=size,
         nulls=nulls,
-        unread=tuple(placed[:NAMED]),
+        unread=_weightiest(placed),
         unread_places=len(placed),
         unread_bytes=sum(gap.bytes for gap in placed),
         incomplete=(shard.path,) if any(gap.incomplete for gap in placed) else (),
     )
+
+
+def _weightiest(gaps: Sequence[Unread]) -> tuple[Unread, ...]:
+    """The gaps to name, in their order: broken ends, then those that lost most."""
+    ranked = sorted(range(len(gaps)), key=lambda k: (not gaps[k].incomplete, -gaps[k].bytes, k))
+    return tuple(gaps[k] for k in sorted(ranked[:NAMED]))
 
 
 def _corpus(source: str, listing: Listing, parts: Sequence[_Shard]) -> Corpus:
@@ -230,7 +310,7 @@ def _corpus(source: str, listing: Listing, parts: Sequence[_Shard]) -> Corpus:
             documents=sum(reading.documents for reading in readings),
             bytes=sum(reading.bytes for reading in readings),
             nulls=sum(reading.nulls for reading in readings),
-            unread=tuple(unread[:NAMED]),
+            unread=_weightiest(unread),
             unread_places=len(left_out) + sum(reading.unread_places for reading in readings),
             unread_bytes=sum(gap.bytes for gap in left_out)
             + sum(reading.unread_bytes for reading in readings),

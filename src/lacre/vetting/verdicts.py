@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import unicodedata
+from collections import defaultdict
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from lacre.overlap.index import ItemIndex
@@ -11,7 +13,7 @@ from lacre.overlap.runs import same_accents
 from lacre.overlap.sheets import Sheets
 from lacre.registry.rules import VettingRules
 from lacre.registry.verdicts import Channel, Decision, Finding, Verdict
-from lacre.vetting.classes import class_of
+from lacre.vetting.classes import Ground, Stretches, class_of, ground, stretches
 from lacre.vetting.evidence import Place
 from lacre.vetting.scan import Corpus, Reading
 
@@ -20,12 +22,20 @@ LONGEST_SNIPPET = 900  # characters of a match; its middle is left out past that
 
 
 class Judged(NamedTuple):
-    """A finding, the place it was made from, and how hard it weighs."""
+    """A finding, the place it was made from, how hard it weighs, and why, in a few words."""
 
     finding: Finding
     place: Place
     weight: Decision
-    reason: str
+    why: str
+
+    @property
+    def reason(self) -> str:
+        """Why and where, in one sentence."""
+        corpus, inside = self.finding.corpus, where(self.finding)
+        if Path(corpus).name == self.finding.shard:  # the corpus is this one file
+            return f"{self.why} in {corpus}{inside.removeprefix(self.finding.shard)}"
+        return f"{self.why} in {corpus}: {inside}"
 
 
 class ItemVerdict(NamedTuple):
@@ -35,16 +45,42 @@ class ItemVerdict(NamedTuple):
     judged: tuple[Judged, ...]
 
 
-def decide(index: ItemIndex, corpora: Sequence[Corpus], rules: VettingRules) -> list[ItemVerdict]:
-    """The verdicts of all items of the index, in its order. Every corpus given counts as required."""
+def where(finding: Finding) -> str:
+    """The document of a finding inside its corpus: the file, and the document where the file holds many."""
+    if finding.document == finding.shard:
+        return finding.shard
+    return f"{finding.shard}, document {finding.document}"
+
+
+class _Bench(NamedTuple):
+    """What findings are judged by: the items' words and what they stand on, the answers, the rules."""
+
+    sheets: Sheets
+    ground: Ground
+    answers: Sequence[frozenset[str]]
+    rules: VettingRules
+
+
+def decide(
+    index: ItemIndex,
+    corpora: Sequence[Corpus],
+    rules: VettingRules,
+    *,
+    answers: Sequence[frozenset[str]],
+    phrases: Sequence[str] = (),
+) -> list[ItemVerdict]:
+    """The verdicts of all items of the index, in its order. Every corpus given counts as required.
+
+    ``answers``: for each item, names of the fields that give its answer away. ``phrases``: approved
+    boilerplate.
+    """
     doubts = [doubt for corpus in corpora for doubt in doubts_of(corpus.reading, rules)]
-    by_item: dict[int, list[Judged]] = {}
+    bench = _Bench(index.sheets, ground(index.sheets, phrases), answers, rules)
+    by_item: dict[int, list[Judged]] = defaultdict(list)
     for corpus in corpora:
         for (item, _), documents in corpus.found.places.items():
             for places in documents.values():
-                by_item.setdefault(item, []).extend(
-                    _judged(index.sheets, corpus, place, rules) for place in places
-                )
+                by_item[item] += [_judged(bench, corpus, place) for place in places]
     return [
         _verdict(index, item, sorted(by_item.get(item, ()), key=_rank), doubts)
         for item in range(len(index.sheets.items))
@@ -53,10 +89,14 @@ def decide(index: ItemIndex, corpora: Sequence[Corpus], rules: VettingRules) -> 
 
 def doubts_of(reading: Reading, rules: VettingRules) -> list[str]:
     """Why nothing may be concluded from a corpus in which nothing was found; empty when it was read."""
-    doubts = [
-        f"{reading.corpus}: {len(reading.incomplete)} shards not read to their end, first {reading.incomplete[0]}"
-        for _ in reading.incomplete[:1]
-    ]
+    doubts = []
+    if len(reading.incomplete) == 1:
+        doubts.append(f"{reading.corpus}: {reading.incomplete[0]} was not read to its end")
+    elif reading.incomplete:
+        doubts.append(
+            f"{reading.corpus}: {len(reading.incomplete):,} files were not read to their end, "
+            f"the first {reading.incomplete[0]}"
+        )
     if reading.unread_share > rules.max_unread:
         doubts.append(
             f"{reading.corpus}: {reading.unread_share:.2%} unreadable, {rules.max_unread:.2%} allowed"
@@ -67,21 +107,21 @@ def doubts_of(reading: Reading, rules: VettingRules) -> list[str]:
 _WEIGHTS: tuple[Decision, ...] = ("drop", "unknown", "review", "untestable", "keep")
 
 
-def _rank(judged: Judged) -> tuple[int, float, str, tuple[float, ...], str]:
+def _rank(judged: Judged) -> tuple[int, float, str, tuple[object, ...]]:
     finding = judged.finding
     return (
         _WEIGHTS.index(judged.weight),
         -finding.words * finding.score,
         finding.corpus,
-        judged.place.rank()[:3],
-        f"{finding.shard}\0{finding.document}\0{finding.bytes[0]:020d}",
+        judged.place.rank(),
     )
 
 
-def _judged(sheets: Sheets, corpus: Corpus, place: Place, rules: VettingRules) -> Judged:
-    own = own_stretch(sheets, place)
-    weight, reason = _weigh_sentence(place, rules) if place.sentence else _weigh_run(sheets, place, own, rules)
-    where = f"{corpus.reading.corpus}, {place.shard}, document {place.document}"
+def _judged(bench: _Bench, corpus: Corpus, place: Place) -> Judged:
+    sheets = bench.sheets
+    low = sheets.words_of(place.item)[0]
+    found = stretches(bench.ground, low + place.first, low + place.last)
+    weight, why = (_weigh_sentence if place.sentence else _weigh_run)(bench, place, found)
     finding = Finding(
         item=sheets.items[place.item].item,
         check="rare_sentence" if place.sentence else "overlap",
@@ -89,35 +129,50 @@ def _judged(sheets: Sheets, corpus: Corpus, place: Place, rules: VettingRules) -
         shard=place.shard,
         document=place.document,
         bytes=(place.start, place.end),
-        fields=fields_of(sheets, place),
+        fields=fields_of(sheets, place, bench.answers[place.item]),
         item_words=(place.first, place.last),
         words=place.words,
         score=place.score,
         coverage=place.coverage,
         channel=channel_of(sheets, place),
-        class_=class_of(place.excerpt.matched, own_words=own),
+        class_=class_of(place.excerpt.matched, found),
         documents=corpus.found.documents[place.item, place.sentence],
         snippet=snippet(place),
     )
-    return Judged(finding, place, weight, f"{reason} in {where}")
+    return Judged(finding, place, weight, why)
 
 
-def _weigh_run(sheets: Sheets, place: Place, own: int, rules: VettingRules) -> tuple[Decision, str]:
-    low, high = sheets.presented(place.item)
-    whole = place.first == 0 and place.last >= high - low
-    if own >= rules.n:
+def _weigh_run(bench: _Bench, place: Place, found: Stretches) -> tuple[Decision, str]:
+    rules = bench.rules
+    low, high = bench.sheets.presented(place.item)
+    size = high - low
+    whole = place.first == 0 and place.last >= size
+    if found.own >= rules.n:
         return "drop", f"{place.words} words in a row"
-    if whole and high - low < rules.n and own == high - low:
-        return "drop", f"the whole item, {place.words} words"
-    if place.words >= rules.n:
+    if whole and size < rules.n and found.own == size:
+        return "drop", f"the whole item, {place.words} words,"
+    if place.words < rules.review_from and not whole:
+        return "keep", f"{place.words} words in a row, fewer than the rules look at,"
+    if found.approved and found.fresh < rules.review_from:
+        return "keep", f"{place.words} words in a row, approved boilerplate but for {found.fresh},"
+    if found.own == 0:
         return "review", f"{place.words} words in a row of a declared passage"
+    if found.own < place.words:
+        return "review", f"{place.words} words in a row, {found.own} in a row the item's own,"
     return "review", f"{place.words} words in a row"
 
 
-def _weigh_sentence(place: Place, rules: VettingRules) -> tuple[Decision, str]:
-    if place.score >= rules.rare_drop:
-        return "drop", f"the rarest sentence, {place.score:.0%} alike,"
-    return "review", f"a sentence like the rarest, {place.score:.0%} alike,"
+def _weigh_sentence(bench: _Bench, place: Place, found: Stretches) -> tuple[Decision, str]:
+    if found.fresh == 0:
+        return "keep", "the rarest sentence, all approved boilerplate,"
+    if place.score >= bench.rules.rare_drop:
+        return "drop", f"the rarest sentence, {_percent(place.score)} alike,"
+    return "review", f"a sentence like the rarest, {_percent(place.score)} alike,"
+
+
+def _percent(share: float) -> str:
+    """Cut, not rounded: 100% is said only of what is the same."""
+    return f"{int(share * 100 + 1e-9)}%"
 
 
 def channel_of(sheets: Sheets, place: Place) -> Channel:
@@ -129,28 +184,26 @@ def channel_of(sheets: Sheets, place: Place) -> Channel:
     return "exact" if same else "folded"
 
 
-def own_stretch(sheets: Sheets, place: Place) -> int:
-    """The most words in a row of a match that are the item's own, declared passages apart."""
-    low = sheets.words_of(place.item)[0]
-    most = now = 0
-    word = low + place.first
-    while word < low + place.last:
-        field = sheets.field_at(word)
-        until = min(low + place.last, int(sheets.word_of_field[field + 1]))
-        now = now + until - word if sheets.fields[field].own else 0
-        most = max(most, now)
-        word = until
-    return most
+def fields_of(sheets: Sheets, place: Place, answers: frozenset[str]) -> tuple[str, ...]:
+    """Names of the fields that a match covers, in the item's order.
 
-
-def fields_of(sheets: Sheets, place: Place) -> tuple[str, ...]:
-    """Names of the fields that a match covers, in the item's order."""
+    ``key`` comes last when the answer stands in it: the right option with all its words, or words of an
+    expected answer.
+    """
     low = sheets.words_of(place.item)[0]
-    first, last = sheets.field_at(low + place.first), sheets.field_at(low + place.last - 1)
-    names = []
-    for field in range(first, last + 1):
-        if sheets.word_of_field[field] < sheets.word_of_field[field + 1]:
-            names.append(sheets.fields[field].name)
+    begin, end = low + place.first, low + place.last
+    names: list[str] = []
+    answered = False
+    for field in range(sheets.field_at(begin), sheets.field_at(end - 1) + 1):
+        first, last = int(sheets.word_of_field[field]), int(sheets.word_of_field[field + 1])
+        if first == last:
+            continue
+        name = sheets.fields[field].name
+        names.append(name)
+        whole = begin <= first and last <= end
+        answered |= name in answers and (whole or sheets.fields[field].aside)
+    if answered and "key" not in names:
+        names.append("key")
     return tuple(names)
 
 
@@ -166,14 +219,14 @@ def snippet(place: Place) -> str:
 
 
 def _verdict(index: ItemIndex, item: int, judged: list[Judged], doubts: list[str]) -> ItemVerdict:
-    overlaps = [j.finding for j in judged if j.finding.check == "overlap"]
     decision, reasons = _decision(judged, doubts, index.untestable[item])
+    findings = [j.finding for j in judged]
     verdict = Verdict(
         item=index.sheets.items[item].item,
         verdict=decision,
-        reasons=tuple(reasons),
-        longest_run=max((finding.words for finding in overlaps), default=0),
-        coverage=max((finding.coverage for finding in overlaps), default=0.0),
+        reasons=tuple(dict.fromkeys(reasons)),
+        longest_run=max((finding.words for finding in findings if finding.check == "overlap"), default=0),
+        coverage=max((finding.coverage for finding in findings), default=0.0),
         findings=len(judged),
     )
     return ItemVerdict(verdict, tuple(judged))
@@ -182,12 +235,14 @@ def _verdict(index: ItemIndex, item: int, judged: list[Judged], doubts: list[str
 def _decision(judged: list[Judged], doubts: list[str], untestable: str) -> tuple[Decision, list[str]]:
     drops = [j.reason for j in judged if j.weight == "drop"]
     reviews = [j.reason for j in judged if j.weight == "review"]
+    excused = [j.reason for j in judged if j.weight == "keep"]
+    short = [untestable] if untestable else []
     if drops:
-        return "drop", [*drops, *reviews]
+        return "drop", [*drops, *doubts, *reviews]
     if doubts:
-        return "unknown", [*doubts, *reviews, *([untestable] if untestable else [])]
+        return "unknown", [*doubts, *reviews, *short]
     if reviews:
-        return "review", reviews
-    if untestable:
-        return "untestable", [untestable]
-    return "keep", []
+        return "review", [*reviews, *short, *excused]
+    if short:
+        return "untestable", [*short, *excused]
+    return "keep", excused

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
 from lacre import jsonl
 from lacre.errors import InputError
 from lacre.overlap.index import REVIEW_FROM, ItemIndex, index_items
+from lacre.overlap.kernel import SEED
 from lacre.registry.items import Candidate
 from lacre.registry.rules import VettingRules
 from lacre.registry.verdicts import Finding, Verdict
-from lacre.vetting.presented import presented
-from lacre.vetting.scan import Corpus, Progress, Reading, listings, scan
+from lacre.vetting.presented import answers, presented
+from lacre.vetting.scan import Progress, Reading, listings, scan
 from lacre.vetting.verdicts import ItemVerdict, decide
 
 
@@ -53,18 +56,30 @@ def vet(
     *,
     executor: Executor,
     column: str | None = None,
+    apart: Sequence[Path] = (),
+    phrases: Sequence[str] = (),
+    on_index: Callable[[], None] = lambda: None,
     on_progress: Callable[[Progress], None] = lambda _: None,
 ) -> Vetting:
     """Check items against corpora (SPEC L7). Each source is a file, folder or glob; all of them are required.
 
+    Args:
+        items: as they are; the verdicts come in this order.
+        sources: corpora, each named once.
+        rules: what drops, what sends to a person, what may stay unread.
+        executor: any executor of threads; the result is the same whatever it does first.
+        column: the text column of the corpora; found when not given.
+        apart: files and folders that are not searched though they lie in a corpus: the items' own file.
+        phrases: approved boilerplate.
+        on_index: called when the corpora were found and the items are about to be indexed.
+        on_progress: called from the reading threads, one at a time.
+
     Raises:
         InputError: a source is missing or has no text column, or the rules ask for what the search cannot do.
     """
-    if rules.review_from < REVIEW_FROM:
-        raise InputError(
-            "rules", f"review_from is {rules.review_from}; runs are found from {REVIEW_FROM} words", "Raise it"
-        )
-    found = listings(sources, column)
+    _refuse_out_of_reach(rules)
+    found = listings(sources, column, apart)
+    on_index()
     index = index_items(
         [presented(item) for item in items],
         min_words=rules.short_min_words,
@@ -75,17 +90,43 @@ def vet(
         index, sources, found, align_from=rules.rare_review, executor=executor, on_progress=on_progress
     )
     return Vetting(
-        items=tuple(decide(index, corpora, rules)),
+        items=tuple(
+            decide(index, corpora, rules, answers=[answers(item.payload) for item in items], phrases=phrases)
+        ),
         corpora=tuple(corpus.reading for corpus in corpora),
         rules=rules,
         index=index,
     )
 
 
-def write(vetting: Vetting, folder: Path) -> None:
-    """Write ``verdicts.jsonl`` and ``findings.jsonl``, each whole or not at all."""
-    jsonl.write(folder / "findings.jsonl", vetting.findings, composed=False)
-    jsonl.write(folder / "verdicts.jsonl", vetting.verdicts, composed=False)
+def _refuse_out_of_reach(rules: VettingRules) -> None:
+    """Refuse rules that ask for shorter matches than the search finds: what it misses would be kept."""
+    for name, least in (("review_from", REVIEW_FROM), ("short_min_words", SEED), ("rare_min_words", SEED)):
+        if getattr(rules, name) < least:
+            raise InputError(
+                "rules", f"{name} is {getattr(rules, name)}; nothing is found under {least} words", "Raise it"
+            )
 
 
-__all__ = ["Corpus", "Vetting", "vet", "write"]
+VERDICTS, FINDINGS, PAGE = "verdicts.jsonl", "findings.jsonl", "vetting.html"
+"""The files of a vetting; the page is composed a floor up."""
+
+
+def write(vetting: Vetting, page: str, folder: Path) -> None:
+    """Write the verdicts, the findings and ``page``, its HTML, to ``folder``: all three whole, or none.
+
+    Raises:
+        OSError: they cannot be written; what was there before still is.
+    """
+    contents = {
+        FINDINGS: b"".join(jsonl.encode(finding, composed=False) for finding in vetting.findings),
+        VERDICTS: b"".join(jsonl.encode(verdict, composed=False) for verdict in vetting.verdicts),
+        PAGE: page.encode(),
+    }
+    with ExitStack() as stack:
+        # All bytes are on disk before the first name changes: a full disk changes nothing.
+        for name, content in contents.items():
+            file = stack.enter_context(jsonl.replacing(folder / name))
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())

@@ -1,0 +1,174 @@
+"""Facts about real exams and real corpora that must come out (issue 1); they need LACRE_TEST_DATA."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from collections import Counter
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from lacre.registry.intake import candidates
+from lacre.registry.items import Candidate, Payload
+from lacre.registry.rules import default_rules
+from lacre.vetting.vet import Vetting, vet
+
+pytestmark = pytest.mark.slow
+
+ENEM_PAGES = "contaminated/enem_api_pages.jsonl.gz"
+CLEAN = (
+    "ud_bosque",
+    "ud_petrogold_devtest",
+    "ud_porttinari_devtest",
+    "libreoffice_help_ptbr",
+    "gimp_help_ptbr",
+)
+BOOKLETS = ("2021_PV_impresso_D1_CD2", "2021_PV_impresso_D2_CD7")
+EXTRACTORS = ("pdfminer", "pymupdf", "pymupdf_sort", "pypdf")
+
+
+@pytest.fixture(scope="module")
+def root() -> Path:
+    named = os.environ.get("LACRE_TEST_DATA")
+    if not named:
+        pytest.skip("LACRE_TEST_DATA is not set: no real items and corpora here")
+    return Path(named)
+
+
+@cache
+def sources(root: Path) -> dict[str, str]:
+    """The source of every item, by id."""
+    with gzip.open(root / "items" / "items.jsonl.gz", "rt", encoding="utf-8") as file:
+        rows = [json.loads(line) for line in file]
+    return {row["id"]: row["source"] for row in rows}
+
+
+@cache
+def items(root: Path) -> tuple[Candidate, ...]:
+    return candidates(root / "items" / "items.jsonl.gz").items
+
+
+@cache
+def vetted(root: Path, *names: str, of: str | None = None) -> Vetting:
+    """The items, or those of one source, against some of the corpora."""
+    wanted = [item for item in items(root) if of is None or sources(root)[item.id] == of]
+    with ThreadPoolExecutor(2) as executor:
+        return vet(
+            wanted,
+            [str(root / "corpora" / name) for name in names],
+            default_rules().vetting,
+            executor=executor,
+        )
+
+
+def touched(root: Path, vetting: Vetting, least: int = 13) -> Counter[str]:
+    """Items by source that have a run of ``least`` words or more, whatever the verdict."""
+    found = {f.item for f in vetting.findings if f.check == "overlap" and f.words >= least}
+    return Counter(sources(root)[item] for item in found)
+
+
+def dropped(root: Path, vetting: Vetting) -> Counter[str]:
+    return Counter(sources(root)[v.item] for v in vetting.verdicts if v.verdict == "drop")
+
+
+def test_all_items_were_read_and_each_has_a_verdict(root: Path) -> None:
+    vetting = vetted(root, ENEM_PAGES)
+    assert len(vetting.verdicts) == len(sources(root)) == 9_974
+    assert {verdict.item for verdict in vetting.verdicts} == set(sources(root))
+
+
+def test_exam_items_on_web_pages_drop(root: Path) -> None:
+    drops = dropped(root, vetted(root, ENEM_PAGES))
+    assert drops["enem_api"] >= 2_750
+    assert drops["gpt4enem_2022"] >= 165
+
+
+@pytest.mark.parametrize("name", CLEAN)
+def test_no_item_has_thirteen_words_in_common_with_clean_text(root: Path, name: str) -> None:
+    vetting = vetted(root, *(f"clean/{corpus}.jsonl.gz" for corpus in CLEAN))
+    path = str(root / "corpora" / "clean" / f"{name}.jsonl.gz")
+    assert [f for f in vetting.findings if f.corpus == path and f.check == "overlap" and f.words >= 13] == []
+    reading = next(reading for reading in vetting.corpora if reading.corpus == path)
+    assert reading.documents > 0
+    assert reading.unread_bytes == 0
+
+
+def test_the_constitution_touches_items_of_the_bar_exam(root: Path) -> None:
+    assert touched(root, vetted(root, "law/1988.xml"))["oab_ownpt"] == 43
+
+
+def test_the_vade_mecum_touches_items_of_the_bar_exam(root: Path) -> None:
+    assert 118 <= touched(root, vetted(root, "law/Vade_mecum_2023.pdf.txt"))["oab_ownpt"] <= 126
+
+
+def test_the_novels_of_machado_touch_items_that_quote_them(root: Path) -> None:
+    found = touched(root, vetted(root, "clean/machado_romances_contos.jsonl.gz"))
+    assert found["enem_api"] == 10
+    assert found["bluex_helm"] == 14
+
+
+def unreadable(vetting: Vetting, name: str) -> Iterable[str]:
+    return (gap.reason for reading in vetting.corpora if name in reading.corpus for gap in reading.unread)
+
+
+@pytest.mark.parametrize("booklet", BOOKLETS)
+@pytest.mark.parametrize("extractor", EXTRACTORS)
+def test_a_garbled_text_layer_is_unreadable_and_what_it_may_hide_is_unknown(
+    root: Path, extractor: str, booklet: str
+) -> None:
+    name = f"pdf_extracted/{booklet}__{extractor}.txt"
+    vetting = vetted(root, name, of="healthbench_br")
+    assert any("garbled" in reason for reason in unreadable(vetting, extractor))
+    assert vetting.corpora[0].unread_share > default_rules().vetting.max_unread
+    verdicts = Counter(verdict.verdict for verdict in vetting.verdicts)
+    assert verdicts["unknown"] == sum(verdicts.values()) - verdicts["drop"]
+    assert verdicts["keep"] == 0
+
+
+@cache
+def paragraphs(root: Path) -> tuple[Candidate, ...]:
+    """The longer paragraphs of the OAB 37 booklet as another reader of PDFs saw them, each as an item."""
+    elements = json.loads((root / "pdf" / "oab37" / "oab37_branca.pdf.json").read_text(encoding="utf-8"))
+    return tuple(
+        Candidate(id=element["element_id"], payload=Payload(kind="open", stem=element["text"]))
+        for element in {element["element_id"]: element for element in elements}.values()
+        if element["type"] == "NarrativeText" and len(element["text"].split()) >= 40
+    )
+
+
+# Sorted by position, the lines of two columns alternate: fewer runs of thirteen words are left.
+@pytest.mark.parametrize(
+    ("extractor", "least"), [("pdfminer", 0.9), ("pymupdf", 0.9), ("pypdf", 0.9), ("pymupdf_sort", 0.5)]
+)
+def test_a_sound_text_layer_is_read_clean_and_the_exam_in_it_found(
+    root: Path, extractor: str, least: float
+) -> None:
+    with ThreadPoolExecutor(2) as executor:
+        vetting = vet(
+            paragraphs(root),
+            [str(root / "corpora" / "pdf_extracted" / f"oab37_branca__{extractor}.txt")],
+            default_rules().vetting,
+            executor=executor,
+        )
+    assert vetting.corpora[0].unread_bytes == 0
+    assert vetting.corpora[0].bytes > 100_000
+    verdicts = Counter(verdict.verdict for verdict in vetting.verdicts)
+    assert verdicts["unknown"] == 0
+    assert verdicts["drop"] >= least * len(vetting.verdicts)
+    assert len(vetting.verdicts) > 50
+
+
+def test_the_same_vetting_twice_on_other_threads_gives_the_same_findings(root: Path) -> None:
+    names = [str(root / "corpora" / name) for name in ("law", "clean/ud_bosque.jsonl.gz")]
+    some = items(root)[4_000:6_000]
+    results = []
+    for threads, order in ((1, some), (4, some[::-1])):
+        with ThreadPoolExecutor(threads) as executor:
+            results.append(vet(order, names, default_rules().vetting, executor=executor))
+    assert results[0].verdicts == results[1].verdicts
+    assert results[0].findings == results[1].findings
