@@ -24,6 +24,7 @@ def test_the_published_figures_are_as_published() -> None:
     assert (rules.vetting.n, rules.vetting.review_from) == (13, 8)
     assert rules.vetting.max_unread == 0.001
     assert rules.split.first_open == "2/5"
+    assert (rules.rounds.months, rules.rounds.rotation_open, rules.rounds.age_cap) == (6, "1/2", 3)
     assert rules.layers.open_licence == "CC BY 4.0"
 
 
@@ -62,6 +63,10 @@ def test_a_benchmark_changes_what_it_says_and_nothing_else(tmp_path: Path) -> No
         ("[vetting]\nshort_min_bits = -1.0\n", 4, "vetting.short_min_bits is negative"),
         ('[split]\nfirst_open = "3/2"\n', 4, "split.first_open is not a share"),
         ('[split]\nfirst_open = "half"\n', 4, "split.first_open is not a share"),
+        ('[rounds]\nrotation_open = "2"\n', 4, "rounds.rotation_open is not a share"),
+        ("[rounds]\nmonths = 0\n", 4, "rounds.months is not between 1 and 120"),
+        ("[rounds]\nage_cap = 0\n", 4, "rounds.age_cap is below 1"),
+        ("[rounds]\nprivate_size = -1\n", 4, "rounds.private_size is negative"),
         ("vetting.n = 13\n", 3, "'vetting.n' says what the shared rules already say"),
     ],
 )

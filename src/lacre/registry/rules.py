@@ -17,6 +17,8 @@ from lacre.registry.settings import Settings
 
 T = TypeVar("T")
 
+MOST_MONTHS = 120  # ten years: past that, a slip of the pen
+
 
 class LayerRules(Record):
     """Rules of the layers (L1)."""
@@ -53,12 +55,29 @@ class VettingRules(Record):
     short_min_words: int
 
 
+class RoundRules(Record):
+    """When private items open (L3).
+
+    Attributes:
+        months: months from one closing to the next.
+        rotation_open: exact share of the private items that opens at each rotation, such as ``1/2``.
+        age_cap: closings that an item may stay private through; at the next one it opens.
+        private_size: private items aimed at, spread over the cells by their shares; 0: as many as were frozen.
+    """
+
+    months: int
+    rotation_open: str
+    age_cap: int
+    private_size: int
+
+
 class Rules(Record):
     """Every default, in sections as in ``registry/rules.toml``."""
 
     layers: LayerRules
     split: SplitRules
     vetting: VettingRules
+    rounds: RoundRules
 
 
 class Benchmark(Record):
@@ -170,14 +189,32 @@ def _refuse(settings: Settings, rules: Rules) -> None:
         raise RecordError(settings.path, faults)
 
 
-def _out_of_range(rules: Rules) -> Iterator[tuple[tuple[str, str], str, str]]:
-    vetting = rules.vetting
+def _is_share(text: str) -> bool:
+    """Whether a text is an exact share between 0 and 1."""
     try:
-        share = Fraction(rules.split.first_open)
+        return 0 <= Fraction(text) <= 1
     except (ValueError, ZeroDivisionError):
-        share = Fraction(-1)
-    if not 0 <= share <= 1:
-        yield ("split", "first_open"), "is not a share", "Write a fraction between 0 and 1, such as 2/5"
+        return False
+
+
+def _out_of_range(rules: Rules) -> Iterator[tuple[tuple[str, str], str, str]]:
+    vetting, rounds = rules.vetting, rules.rounds
+    for keys, text in (
+        (("split", "first_open"), rules.split.first_open),
+        (("rounds", "rotation_open"), rounds.rotation_open),
+    ):
+        if not _is_share(text):
+            yield keys, "is not a share", "Write a fraction between 0 and 1, such as 2/5"
+    if not 1 <= rounds.months <= MOST_MONTHS:
+        yield (
+            ("rounds", "months"),
+            f"is not between 1 and {MOST_MONTHS}",
+            "Give the months that a round lasts",
+        )
+    if rounds.age_cap < 1:
+        yield ("rounds", "age_cap"), "is below 1", "Give the closings that an item may stay private through"
+    if rounds.private_size < 0:
+        yield ("rounds", "private_size"), "is negative", "Give a number of items, or 0 for as many as now"
     if not 1 <= vetting.review_from <= vetting.n:
         yield ("vetting", "review_from"), "is not between 1 and n", "A review starts below a drop"
     if not 0 < vetting.rare_review <= vetting.rare_drop <= 1:
