@@ -1,0 +1,1 @@
+"""What keeps private items secret and provably fixed: vault, commitments, keys, signatures, timestamps."""
