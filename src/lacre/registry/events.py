@@ -14,6 +14,7 @@ from lacre.registry.records import Record
 
 Hash = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
 Text = Annotated[str, msgspec.Meta(min_length=1)]
+Why = Literal["draw", "age", "leak", "exposure", "defect", "passage", "void", "supersede"]
 Count = Annotated[int, msgspec.Meta(ge=0)]
 
 
@@ -89,7 +90,8 @@ class Split(Record, tag_field="type", tag="split"):
 
     Attributes:
         freeze: SHA-256 of the freeze file it carries out. ``randomness``: as published, in lower-case hex.
-        opened, kept: numbers of items. ``openings``: SHA-256 of the file of openings.
+        opened, kept: numbers of items. ``openings``: SHA-256 of the file of openings. ``draw``: that of the
+            file that says how the draw went, and names the randomness's file by its own.
         root: Merkle root over the rows that stay private.
     """
 
@@ -101,17 +103,18 @@ class Split(Record, tag_field="type", tag="split"):
     opened: Count
     kept: Count
     openings: Hash
+    draw: Hash
     root: Hash
 
 
 class Open(Record, tag_field="type", tag="open"):
-    """One private item was opened, and why: drawn, at the age cap, or forced."""
+    """One private item was opened, and why: drawn, at the age cap, forced, or with another it belongs to."""
 
     benchmark: Text
     round: Text
     item: Text
     commitment: Hash
-    why: Literal["draw", "age", "leak", "exposure", "defect", "void"]
+    why: Why
 
 
 class Void(Record, tag_field="type", tag="void"):

@@ -15,10 +15,16 @@ import msgspec
 
 from lacre.errors import InputError, IntegrityError
 
+MOST_ROUNDS = 1 << 31  # two centuries of the fastest chain: past that, a slip of the pen
+
 Scheme = Literal["pedersen-bls-chained", "pedersen-bls-unchained", "bls-unchained-g1-rfc9380"]
 
 _DST_G1 = b"BLS_SIG_BLS12381G1_XMD:SHA-256_SSWU_RO_NUL_"
 _DST_G2 = b"BLS_SIG_BLS12381G2_XMD:SHA-256_SSWU_RO_NUL_"
+
+
+class UncheckedError(InputError):
+    """The signature could not be checked, for the extra that checks it is not installed."""
 
 
 class Chain(msgspec.Struct, frozen=True, kw_only=True):
@@ -114,7 +120,7 @@ def verify(beacon: Beacon, chain: Chain) -> None:
 
     Raises:
         IntegrityError: it is not.
-        InputError: the extra is not installed.
+        UncheckedError: the extra is not installed.
     """
     try:
         # Imported here: it is an extra, and takes a second to load.
@@ -122,7 +128,7 @@ def verify(beacon: Beacon, chain: Chain) -> None:
         from py_ecc.optimized_bls12_381.optimized_curve import G1, G2, neg  # noqa: PLC0415
         from py_ecc.optimized_bls12_381.optimized_pairing import final_exponentiate, pairing  # noqa: PLC0415
     except ModuleNotFoundError:
-        raise InputError(
+        raise UncheckedError(
             "drand", "signatures cannot be checked without py_ecc", "Run: pip install 'lacre[beacon]'"
         ) from None
     try:
