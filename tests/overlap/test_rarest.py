@@ -216,3 +216,16 @@ def test_a_sentence_with_one_word_changed_is_found_wherever_it_stands(seed: int)
 )
 def test_the_alignment_scores_two_m_over_t(sentence: str, stretch: str, score: float) -> None:
     assert align(sentence, stretch).score == pytest.approx(score, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    "stem",
+    [
+        "![](https://exemplo.test/2021/33/3f0c8ec0-de44-43da-a545-9677e6128f.jpg) O grilo cantou no varal a noite inteira.",
+        "O grilo cantou no varal a noite inteira. https://exemplo.test/paginas/3f0c8ec0/de44/43da/a545/967701e6128f",
+        "O grilo cantou no varal a noite inteira (www.exemplo.test/x-y-z-3f0c8ec0-de44-43da-a545-967701).",
+    ],
+    ids=["image", "address", "in brackets"],
+)
+def test_an_address_is_no_sentence(stem: str) -> None:
+    assert sentence_of(index_of(item(stem))) == "o grilo cantou no varal a noite inteira"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -58,10 +59,24 @@ def _sentence_spans(sheets: Sheets, item: int) -> Iterator[tuple[int, int]]:
             continue
         first, last = int(sheets.word_of_field[number]), int(sheets.word_of_field[number + 1])
         starts = sheets.starts[first:last]
-        for begin, end in sentences(field.text):
+        for begin, end in _prose(field.text):
             low, high = len(field.text[:begin].encode()), len(field.text[:end].encode())
             a, b = np.searchsorted(starts, [low, high])
             yield first + int(a), first + int(b)
+
+
+# Addresses, and images as Markdown writes them: rare, but no sentence; another copy has another address.
+_ADDRESS = re.compile(r"!\[[^\]]*\]\([^)\s]*\)|\b(?:https?|ftp)://\S+|\bwww\.\S+")
+
+
+def _prose(text: str) -> Iterator[tuple[int, int]]:
+    """The [start, end) of every sentence; an address cuts it in two."""
+    for begin, end in sentences(text):
+        at = begin
+        for address in _ADDRESS.finditer(text, begin, end):
+            yield at, address.start()
+            at = address.end()
+        yield at, end
 
 
 def _own_words(sheets: Sheets, item: int) -> tuple[int, int]:

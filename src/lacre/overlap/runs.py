@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -271,7 +272,12 @@ class Page:
             counts,
             cut,
         )
-        return np.r_[self.low, places[:made]], np.r_[0, counts[:made]], np.r_[False, cut[:made]]
+        zero = np.zeros(1, np.int64)
+        return (
+            np.concatenate([zero + self.low, places[:made]]),
+            np.concatenate([zero, counts[:made]]),
+            np.concatenate([zero.astype(np.bool_), cut[:made]]),
+        )
 
     @property
     def size(self) -> int:
@@ -287,6 +293,14 @@ class Page:
         if not self.first <= first < last <= self.last:
             self._read(first, last)
         return int(self.starts[first - self.first]), int(self.ends[last - 1 - self.first])
+
+    def words(self, first: int, last: int) -> list[str]:
+        """Words [first, last) as written."""
+        begin, finish = self.span(first, last)
+        content = self.data[self.low + begin : self.low + finish].tobytes()
+        here = slice(first - self.first, last - self.first)
+        spans = zip((self.starts[here] - begin).tolist(), (self.ends[here] - begin).tolist(), strict=True)
+        return [content[start:end].decode("utf-8", "replace") for start, end in spans]
 
     def _read(self, first: int, last: int) -> None:
         """Read the spans of the chunks that hold words [first, last) and a few around them."""
@@ -330,11 +344,20 @@ def _document_runs(
             start, end = page.span(piece.at, piece.until)
             yield Run(piece.item, page.document, piece.first, piece.last, start, end, 1.0, False)
     best: list[Run] = []
-    for item, at in likely:
-        run = _whole_sentence(index, page, overlaps[item]) or _aligned(index, page, item, at)
-        if run is not None and run.score >= align_from:
-            best.append(run)
+    for item, places in groupby(likely, key=lambda place: place.item):
+        whole = _whole_sentence(index, page, overlaps[item])
+        found = [whole] if whole else [_aligned(index, page, item, at) for at in _spaced(places)]
+        best += [run for run in found if run is not None and run.score >= align_from]
     yield from _apart(best)
+
+
+def _spaced(places: Iterable[_Likely]) -> Iterator[int]:
+    """Where a sentence may begin, without those that the alignment around the one before reaches."""
+    reached = -1
+    for place in places:
+        if place.at > reached:
+            yield place.at
+            reached = place.at + MARGIN // 2
 
 
 def _merged(pieces: list[_Piece]) -> list[_Piece]:
@@ -365,12 +388,15 @@ def _whole_sentence(index: ItemIndex, page: Page, pieces: list[_Piece]) -> Run |
     for piece in pieces:
         sentence = index.sentences[piece.item]
         low, _ = index.sheets.words_of(piece.item)
-        if sentence is None or piece.until - piece.at != piece.last - piece.first:
+        if sentence is None:
             continue
         first, last = sentence.first - low, sentence.last - low
-        if piece.first <= first and last <= piece.last:
-            shift = piece.at - piece.first
-            start, end = page.span(first + shift, last + shift)
+        at = piece.at + first - piece.first
+        if not piece.first <= first < last <= piece.last or at + last - first > page.size:
+            continue
+        # Option letters and joined compounds shift the words behind them: look before trusting the arithmetic.
+        if " ".join(fold_word(word) for word in page.words(at, at + last - first)) == sentence.folded:
+            start, end = page.span(at, at + last - first)
             return Run(piece.item, page.document, first, last, start, end, 1.0, True)
     return None
 
@@ -391,7 +417,7 @@ def _aligned(index: ItemIndex, page: Page, item: int, at: int) -> Run | None:
     size = sentence.last - sentence.first
     low = max(0, at - MARGIN)
     high = min(page.size, at + size + MARGIN)
-    folded = [fold_word(page.text(*page.span(k, k + 1))) for k in range(low, high)]
+    folded = [fold_word(word) for word in page.words(low, high)]
     found = align(sentence.folded, " ".join(folded))
     edges = np.cumsum([0, *(len(word) + 1 for word in folded)])
     first = int(np.searchsorted(edges, found.start, side="right")) - 1
