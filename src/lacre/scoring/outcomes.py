@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from enum import Enum
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
 from lacre.errors import InputError
 
+Counts: TypeAlias = NDArray[np.int64]
 Expects = Literal["answer", "abstention", "corrected_premise"]
 
 
@@ -54,6 +58,7 @@ _LETTERS = {
     Outcome.REFUSAL: "R",
     Outcome.FAILURE: "F",
 }
+_PLACE = {outcome: place for place, outcome in enumerate(Outcome)}
 _OF = {word: outcome for outcome, letter in _LETTERS.items() for word in (letter.casefold(), outcome.value)}
 
 
@@ -161,3 +166,78 @@ def items_of(answers: Sequence[Answer]) -> tuple[str, ...]:
     ('a', 'b')
     """
     return tuple(sorted({answer.item for answer in answers}))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Tally:
+    """One column's answers counted item by item; arrays run along ``items``.
+
+    Attributes:
+        runs: answers of each item.
+        classes: answers of each class, of shape (items, 5), in the order of :class:`Outcome`.
+        unclassed: answers with a score and no class.
+        values: sums of :attr:`Answer.value`.
+        expects: what each item calls for; ``sensitive``: whether it looks sensitive.
+    """
+
+    column: str
+    items: tuple[str, ...]
+    runs: Counts
+    classes: Counts
+    unclassed: Counts
+    values: NDArray[np.float64]
+    expects: NDArray[np.str_]
+    sensitive: NDArray[np.bool_]
+
+    def of(self, *outcomes: Outcome) -> Counts:
+        """Answers of each item in any of these classes."""
+        counts: Counts = self.classes[:, [_PLACE[outcome] for outcome in outcomes]].sum(axis=1)
+        return counts
+
+
+def tally(answers: Sequence[Answer]) -> Tally:
+    """The answers of one column, counted item by item.
+
+    >>> counted = tally([Answer(column="m", item="q", outcome=Outcome.WRONG)])
+    >>> counted.of(Outcome.WRONG).tolist()
+    [1]
+
+    Raises:
+        InputError: no answers, several columns, an item run twice under one number, or runs of one item that
+            disagree on what it expects.
+    """
+    columns = by_column(answers)
+    if len(columns) != 1:
+        raise InputError("answers", f"{len(columns)} columns where one is meant", "Give the answers of one")
+    ((column, own),) = columns.items()
+    items = items_of(own)
+    place = {item: number for number, item in enumerate(items)}
+    asked: dict[str, tuple[Expects, bool]] = {}
+    classes = np.zeros((len(items), len(Outcome)), np.int64)
+    runs, unclassed = np.zeros((2, len(items)), np.int64)
+    values = np.zeros(len(items))
+    for answer in own:
+        here = place[answer.item]
+        wants = (answer.expects, answer.looks_sensitive)
+        if asked.setdefault(answer.item, wants) != wants:
+            raise InputError(
+                f"item {answer.item}",
+                "its answers disagree on what it expects",
+                "Give the item one `expects`",
+            )
+        runs[here] += 1
+        values[here] += answer.value
+        if answer.outcome is None:
+            unclassed[here] += 1
+        else:
+            classes[here, _PLACE[answer.outcome]] += 1
+    return Tally(
+        column=column,
+        items=items,
+        runs=runs,
+        classes=classes,
+        unclassed=unclassed,
+        values=values,
+        expects=np.array([asked[item][0] for item in items]),
+        sensitive=np.array([asked[item][1] for item in items]),
+    )
