@@ -26,6 +26,14 @@ def test_the_published_figures_are_as_published() -> None:
     assert rules.split.first_open == "2/5"
     assert (rules.rounds.months, rules.rounds.rotation_open, rules.rounds.age_cap) == (6, "1/2", 3)
     assert rules.layers.open_licence == "CC BY 4.0"
+    gates = rules.gates
+    assert (gates.binary_kappa, gates.critical_kappa, gates.continuous_icc, gates.judge_kappa) == (
+        0.7,
+        0.8,
+        0.75,
+        0.7,
+    )
+    assert (gates.prevalence, gates.judge_verdicts) == (0.9, 200)
 
 
 def test_every_rule_names_its_promise() -> None:
@@ -56,6 +64,9 @@ def test_a_benchmark_changes_what_it_says_and_nothing_else(tmp_path: Path) -> No
         ("[vetting]\nm = 12\n", 4, "'vetting.m' is no setting. There are: n, review_from"),
         ("[vetings]\nn = 12\n", 3, "'vetings' is no setting. There are: layers, split, vetting"),
         ('colour = "blue"\n', 3, "'colour' is no setting"),
+        ("[gates]\nbinary_kappa = 7\n", 4, "gates.binary_kappa is not between 0 and 1"),
+        ("[gates]\njudge_verdicts = 0\n", 4, "gates.judge_verdicts is below 1"),
+        ("[strata]\nsmallest = 0\n", 4, "strata.smallest is below 1"),
         ("[vetting]\nreview_from = 14\n", 4, "vetting.review_from is not between 1 and n"),
         ("[vetting]\nrare_review = 0.95\n", 4, "vetting.rare_review is not between 0 and rare_drop"),
         ("[vetting]\nmax_unread = 2.0\n", 4, "vetting.max_unread is not a share"),

@@ -71,6 +71,29 @@ class RoundRules(Record):
     private_size: int
 
 
+class GateRules(Record):
+    """The agreement that a metric must reach before it goes out (L20).
+
+    Attributes:
+        binary_kappa, critical_kappa, continuous_icc, judge_kappa: lowest point value that passes.
+        prevalence: share of one category, 0 to 1, above which AC1 takes the place of kappa for critical failures.
+        judge_verdicts: verdicts that a judge's gate needs.
+    """
+
+    binary_kappa: float
+    critical_kappa: float
+    prevalence: float
+    continuous_icc: float
+    judge_kappa: float
+    judge_verdicts: int
+
+
+class StrataRules(Record):
+    """Results by stratum (L13): ``smallest`` is the number of items below which one is flagged as small."""
+
+    smallest: int
+
+
 class Rules(Record):
     """Every default, in sections as in ``registry/rules.toml``."""
 
@@ -78,6 +101,8 @@ class Rules(Record):
     split: SplitRules
     vetting: VettingRules
     rounds: RoundRules
+    gates: GateRules
+    strata: StrataRules
 
 
 class Benchmark(Record):
@@ -230,3 +255,14 @@ def _out_of_range(rules: Rules) -> Iterator[tuple[tuple[str, str], str, str]]:
             yield ("vetting", name), "is below 1", "Give a number of words"
     if vetting.short_min_bits < 0:
         yield ("vetting", "short_min_bits"), "is negative", "Give an amount of information in bits"
+    yield from _scoring_out_of_range(rules)
+
+
+def _scoring_out_of_range(rules: Rules) -> Iterator[tuple[tuple[str, str], str, str]]:
+    for name in ("binary_kappa", "critical_kappa", "continuous_icc", "judge_kappa", "prevalence"):
+        # Written so that nan, which TOML allows, fails it too.
+        if not 0 < getattr(rules.gates, name) <= 1:
+            yield ("gates", name), "is not between 0 and 1", "0.70 is what LUA asks of a binary criterion"
+    for section, name in (("gates", "judge_verdicts"), ("strata", "smallest")):
+        if getattr(getattr(rules, section), name) < 1:
+            yield (section, name), "is below 1", "Give a number"

@@ -156,13 +156,13 @@ def span(text: str, name: str = "date") -> tuple[date, date]:
     found = _DATE.fullmatch(text.strip())
     if found is None:
         raise refused
-    year, month, day = (int(part) if part else 0 for part in found.groups())
+    year, month, day = (None if part is None else int(part) for part in found.groups())
     try:
-        last_month = month or 12
-        return (
-            date(year, month or 1, day or 1),
-            date(year, last_month, day or calendar.monthrange(year, last_month)[1]),
-        )
+        assert year is not None
+        first = date(year, 1 if month is None else month, 1 if day is None else day)
+        last_month = 12 if month is None else month
+        last_day = calendar.monthrange(year, last_month)[1] if day is None else day
+        return first, date(year, last_month, last_day)
     except ValueError:
         raise refused from None
 
