@@ -1,0 +1,200 @@
+"""Freezing the ground of a draw, before the randomness that decides it exists (DESIGN section 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+
+from lacre.errors import Fault, InputError, RecordError
+from lacre.registry.events import Freeze
+from lacre.registry.matrix import cell_name
+from lacre.registry.rules import Rules
+from lacre.rotation.beacon import Source, instant, source_due, source_name
+from lacre.rotation.history import Entry
+from lacre.rotation.public import Public
+from lacre.rotation.records import Frozen, FrozenItem, Leaving, Must
+from lacre.sealing.commitments import Row
+
+Checks = Mapping[str, Mapping[str, str]]
+"""Commitment -> corpus -> the verdict of its latest vetting against that corpus."""
+
+
+def freeze(
+    public: Public,
+    rules: Rules,
+    source: Source,
+    *,
+    now: datetime,
+    required: Sequence[str],
+    checks: Checks,
+    forced: Mapping[str, Must] | None = None,
+) -> Frozen:
+    """The ground of the next closing: every private item, what must open, what leaves, and the randomness to come.
+
+    Args:
+        public: the benchmark's public files as they are now.
+        rules: those of the benchmark.
+        source: the randomness, which must not be due yet.
+        now: the time.
+        required: corpora that every item must be kept against.
+        checks: what vetting said of the items' present text.
+        forced: items that must open, and why.
+
+    Raises:
+        InputError: the closing is frozen already, the randomness is due, there is nothing to freeze, or what is
+            forced is no private item.
+        RecordError: items that are not ``keep``, nor waived, against a required corpus; every one is listed (L7).
+    """
+    _refuse_frozen(public.history.pending)
+    _refuse_due(source, now)
+    if not public.private:
+        raise InputError(public.commitments, "no private items to freeze", "Seal some with `lacre vault add`")
+    forced = dict(forced or {})
+    _refuse_unknown(public, forced)
+    waived = _waived(public, required, checks)
+    first = public.history.closed == 0
+    return Frozen(
+        benchmark=public.benchmark,
+        round=public.history.next_round,
+        share=rules.split.first_open if first else rules.rounds.rotation_open,
+        age_cap=rules.rounds.age_cap,
+        workspace=public.ledger.workspace or "0" * 64,
+        head=public.ledger.head,
+        lines=public.ledger.size,
+        at=instant(now),
+        source=source,
+        items=frozen_items(public, public.private, forced),
+        leaving=leaving(public),
+        corpora=tuple(sorted(required)),
+        waived=waived,
+    )
+
+
+def freeze_event(frozen: Frozen, digest: str) -> Freeze:
+    """The ledger's line about a freeze; ``digest``: SHA-256 of the signed file."""
+    return Freeze(
+        benchmark=frozen.benchmark,
+        round=frozen.round,
+        freeze=digest,
+        items=len(frozen.items),
+        beacon=source_name(frozen.source),
+        due=instant(source_due(frozen.source)),
+    )
+
+
+def frozen_items(public: Public, rows: Sequence[Row], forced: Mapping[str, Must]) -> tuple[FrozenItem, ...]:
+    """Private items as a freeze names them, sorted by id.
+
+    Raises:
+        InputError: a row belongs to a batch that the ledger does not know.
+    """
+    known = public.history.batches
+    for row in rows:
+        if row.batch not in known:
+            what = f"item '{row.id}' is of batch '{row.batch}', which the ledger does not know"
+            raise InputError(public.commitments, what, "Run `lacre round audit`")
+    return tuple(
+        FrozenItem(
+            id=row.id,
+            cell=cell_name(row.cell),
+            commitment=row.commitment,
+            batch=row.batch,
+            group=row.group,
+            age=public.history.age(row.batch),
+            must=forced.get(row.id),
+        )
+        for row in sorted(rows, key=lambda row: row.id)
+    )
+
+
+def leaving(public: Public) -> tuple[Leaving, ...]:
+    """Void and replaced items that are not opened yet, sorted by id."""
+    found = []
+    for row in public.rows:
+        void, replaced = row.id in public.history.voids, row.id in public.history.supersedes
+        if void or replaced:
+            found.append(
+                Leaving(
+                    id=row.id,
+                    cell=cell_name(row.cell),
+                    commitment=row.commitment,
+                    batch=row.batch,
+                    group=row.group,
+                    why="void" if void else "supersede",
+                    after=None if void else public.successor(row.id),
+                )
+            )
+    return tuple(sorted(found, key=lambda left: left.id))
+
+
+def _refuse_frozen(pending: Entry[Freeze] | None) -> None:
+    if pending is not None:
+        raise InputError(
+            f"closing {pending.event.round}",
+            f"was frozen at {pending.at}, for {pending.event.beacon}",
+            "A draw is frozen once: carry it out with `lacre round split` or `lacre round rotate`",
+        )
+
+
+def _refuse_due(source: Source, now: datetime) -> None:
+    due = source_due(source)
+    if due <= now:
+        raise InputError(
+            source_name(source),
+            f"is due since {instant(due)}, so it could be known already",
+            "Name randomness of the future",
+        )
+
+
+def _refuse_unknown(public: Public, forced: Mapping[str, Must]) -> None:
+    private = {row.id for row in public.private}
+    if unknown := sorted(set(forced) - private):
+        raise InputError(
+            "--force", f"no private items: {', '.join(unknown)}", "Look them up in commitments.jsonl"
+        )
+
+
+def _waived(public: Public, required: Sequence[str], checks: Checks) -> tuple[str, ...]:
+    """Items that count because a person answers for them; refuses those that do not count at all (L7)."""
+    if not required:
+        raise InputError(
+            f"benchmark '{public.benchmark}'",
+            "names no required corpora, so nothing says that its items are new",
+            "Write required_corpora in benchmark.toml, and vet",
+        )
+    faults: list[Fault] = []
+    waived: list[str] = []
+    private = {row.id for row in public.private}
+    for number, row in enumerate(public.rows, 1):
+        if row.id not in private:
+            continue
+        open_faults = list(_objections(row, required, checks))
+        answered = [corpus for corpus, _ in open_faults if _is_waived(public, row, corpus)]
+        if answered:
+            waived.append(row.id)
+        faults += [
+            Fault(number, f"item '{row.id}': {what}", "Vet it with `lacre vet --vault`, or waive the finding")
+            for corpus, what in open_faults
+            if corpus not in answered
+        ]
+    if faults:
+        raise RecordError(public.commitments, faults)
+    return tuple(sorted(waived))
+
+
+def _objections(row: Row, required: Sequence[str], checks: Checks) -> Iterator[tuple[str, str]]:
+    """Each required corpus that an item is not kept against, and why."""
+    found = checks.get(row.commitment, {})
+    for corpus in sorted(required):
+        if corpus not in found:
+            yield corpus, f"its present text was not vetted against {corpus}"
+        elif found[corpus] != "keep":
+            yield corpus, f"{found[corpus]} against {corpus}"
+
+
+def _is_waived(public: Public, row: Row, corpus: str) -> bool:
+    """Whether a waiver in the ledger covers an item's present text and a corpus."""
+    return any(
+        entry.event.digest == row.commitment and (not entry.event.corpora or corpus in entry.event.corpora)
+        for entry in public.history.waivers
+    )

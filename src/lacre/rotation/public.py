@@ -1,0 +1,93 @@
+"""The public files of one benchmark's private items, read together: ledger, commitments, closings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from lacre.errors import InputError
+from lacre.jsonl import read
+from lacre.registry import ledger as ledgers
+from lacre.registry.ledger import Ledger
+from lacre.rotation.history import History, history
+from lacre.rotation.records import OPENINGS_FILE, Opened, lines_bytes, read_openings, round_folder
+from lacre.sealing.commitments import Row
+
+
+@dataclass(frozen=True, slots=True)
+class Public:
+    """What everybody may see of a benchmark's private items.
+
+    Attributes:
+        rows: those whose commitments are not opened yet, sorted by id.
+    """
+
+    registry: Path
+    benchmark: str
+    ledger: Ledger
+    history: History
+    rows: tuple[Row, ...]
+
+    @property
+    def commitments(self) -> Path:
+        """The file of the rows."""
+        return commitments_path(self.registry, self.benchmark)
+
+    @property
+    def private(self) -> tuple[Row, ...]:
+        """Rows that take part in draws: neither void nor replaced."""
+        return tuple(row for row in self.rows if self.history.is_private(row.id))
+
+    def folder(self, number: int) -> Path:
+        """The folder of a closing."""
+        return round_folder(self.registry, self.benchmark, number)
+
+    def openings(self, number: int) -> list[Opened]:
+        """What opened at a closing."""
+        return read_openings(self.folder(number) / OPENINGS_FILE)
+
+    def successor(self, item: str) -> str:
+        """The item that stands for ``item`` now: its last correction, or itself."""
+        seen = {item}
+        while item in self.history.supersedes:
+            item = self.history.supersedes[item].event.by
+            if item in seen:
+                raise InputError(self.registry / "ledger.jsonl", f"item '{item}' replaces itself", "Audit it")
+            seen.add(item)
+        return item
+
+
+def ledger_path(registry: Path) -> Path:
+    """The ledger of a workspace."""
+    return registry / "ledger.jsonl"
+
+
+def commitments_path(registry: Path, benchmark: str) -> Path:
+    """The public rows of a benchmark's private items."""
+    return registry / benchmark / "private" / "commitments.jsonl"
+
+
+def read_public(registry: Path, benchmark: str) -> Public:
+    """The public files of a benchmark.
+
+    Raises:
+        InputError, RecordError: a file cannot be read.
+        IntegrityError: the ledger's chain does not hold.
+    """
+    ledger = ledgers.read(ledger_path(registry))
+    path = commitments_path(registry, benchmark)
+    rows = read(path, Row) if path.exists() else []
+    return Public(registry, benchmark, ledger, history(ledger, benchmark), tuple(rows))
+
+
+def rows_file(rows: Iterable[Row]) -> bytes:
+    """The bytes of a file of rows: sorted by id, canonical JSON lines."""
+    ordered: list[Row] = sorted(rows, key=lambda row: row.id)
+    return lines_bytes(ordered)
+
+
+def without(rows: Sequence[Row], gone: Iterable[str]) -> tuple[Row, ...]:
+    """Rows but for those of some items."""
+    left = set(gone)
+    return tuple(row for row in rows if row.id not in left)
