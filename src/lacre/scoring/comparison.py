@@ -1,0 +1,390 @@
+"""Columns against each other on the items they share: paired, with ties, ranks and claims (SPEC L14)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import combinations
+from typing import Literal, TypeAlias, get_args
+
+import msgspec
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lacre.errors import InputError
+from lacre.scoring.bootstrap import DRAWS, percentile_interval, ratios, resampled_sums
+from lacre.scoring.estimates import LEVEL, Estimate, Interval, Measured, Undefined
+from lacre.scoring.metrics import penalty
+from lacre.scoring.outcomes import Answer, Outcome, Tally, by_column, tally
+from lacre.scoring.significance import McNemar, SignFlip, holm, mcnemar, sign_flips
+
+Floats: TypeAlias = NDArray[np.float64]
+Name = Literal["accuracy", "error_when_attempted", "mean_score", "penalised"]
+
+METRICS: tuple[Name, ...] = get_args(Name)
+"""Metrics that columns can be compared by; penalised takes a threshold."""
+
+
+class Pair(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One column against another: first minus second on the same items.
+
+    Attributes:
+        difference: of the metric, N counting failures; ``tie`` follows its interval by the closed rule
+            lo ≤ 0 ≤ hi, and is none where the difference is undefined.
+        difference_without_failures: where failures leave each column's own denominator; ``tie_without_failures``
+            likewise. Both are none for a metric whose denominator is not N.
+        test: exact McNemar; the sign-flip test where differences are not 0 or 1; or why there is none.
+        p_holm: the test's p adjusted for all pairs by Holm.
+    """
+
+    first: str
+    second: str
+    difference: Measured
+    tie: bool | None
+    difference_without_failures: Measured | None
+    tie_without_failures: bool | None
+    test: McNemar | SignFlip | Undefined
+    p_holm: float | None
+
+
+class Rank(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A column's value on the shared items, and the ranks it can have, 1 being the best.
+
+    Attributes:
+        value: with its interval from the resamples that the pairs share.
+        best, worst: 1 + columns that beat it, and k − columns it beats, by the tie rule.
+        best_holm, worst_holm: the same by p_holm ≤ 1 − level: what may be claimed of all columns at once.
+    """
+
+    column: str
+    value: Measured
+    best: int
+    worst: int
+    best_holm: int
+    worst_holm: int
+
+
+class Comparison(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """All pairs of columns on the items that every one of them answered.
+
+    Attributes:
+        metric: the name of the metric, with t where it is penalised.
+        items: how many items all columns share.
+        left_out: of each column, items that some other column lacks: never in silence.
+        ranks: columns from best to worst value. ``pairs``: in the same order, the better one first.
+    """
+
+    metric: str
+    items: int
+    left_out: dict[str, int]
+    draws: int
+    level: float
+    ranks: tuple[Rank, ...]
+    pairs: tuple[Pair, ...]
+
+
+def is_tie(interval: Interval) -> bool:
+    """Whether the interval of a difference contains zero, bounds included: lo ≤ 0 ≤ hi (SPEC L14).
+
+    >>> is_tie(Interval(lo=0.0, hi=0.1, method="any"))
+    True
+    """
+    return interval.contains(0.0)
+
+
+def paired_difference(
+    first: ArrayLike,
+    second: ArrayLike,
+    *,
+    rng: np.random.Generator,
+    draws: int = DRAWS,
+    level: float = LEVEL,
+) -> Measured:
+    """The mean of first minus second over the same items, with the paired percentile bootstrap over items.
+
+    ``d̄ = 1/n Σ_i (a_i − b_i)``, items resampled with their pair. Source: Efron & Tibshirani 1993,
+    An Introduction to the Bootstrap, chapters 6 and 13; SPEC L14.
+
+    >>> paired_difference([1, 1, 0], [1, 0, 0], rng=np.random.default_rng(1), draws=50).n
+    3
+
+    Raises:
+        InputError: different lengths, or a value that is no finite number.
+    """
+    a, b = np.asarray(first, np.float64), np.asarray(second, np.float64)
+    if a.shape != b.shape or a.ndim != 1:
+        raise InputError("pairs", f"{a.size} values against {b.size}", "Give both on the same items")
+    if not a.size:
+        return Undefined(reason="there are no items in common", n=0)
+    if not (np.isfinite(a).all() and np.isfinite(b).all()):
+        raise InputError("pairs", "a value is no finite number", "Correct it")
+    sums = resampled_sums((a - b)[:, None], rng, draws)[:, 0]
+    return Estimate(
+        value=float((a - b).mean()),
+        interval=percentile_interval(np.round(sums / a.size, 12), level=level, of="paired bootstrap by item"),
+        n=a.size,
+        method="paired difference of means",
+    )
+
+
+def compare(
+    answers: Sequence[Answer],
+    *,
+    rng: np.random.Generator,
+    metric: Name = "accuracy",
+    t: str = "0.5",
+    draws: int = DRAWS,
+    level: float = LEVEL,
+) -> Comparison:
+    """Every pair of columns, on the items that all columns answered (SPEC L14).
+
+    One set of resamples of the items serves all pairs and all columns; with several runs of an item, its mean
+    is resampled, for the item is the cluster. ``t`` is the threshold of the penalised score.
+
+    >>> answers = [
+    ...     Answer(column=c, item=i, outcome=Outcome.of(o))
+    ...     for c, letters in (("a", "CCCE"), ("b", "CEEE")) for i, o in zip("wxyz", letters)
+    ... ]
+    >>> found = compare(answers, rng=np.random.default_rng(1), draws=200)
+    >>> found.pairs[0].difference.value, found.pairs[0].tie
+    (0.5, True)
+
+    Raises:
+        InputError: fewer than two columns, no item in common, a run given twice, or answers with a score and
+            no class for a metric that needs classes.
+    """
+    columns = by_column(answers)
+    if len(columns) < 2:
+        raise InputError("compare", f"{len(columns)} columns", "Give the answers of at least two")
+    shared = set.intersection(*({answer.item for answer in own} for own in columns.values()))
+    if not shared:
+        raise InputError(
+            "compare", "no item was answered by every column", "Compare columns that share items"
+        )
+    left_out = {column: len({answer.item for answer in own} - shared) for column, own in columns.items()}
+    tallies = [tally([answer for answer in own if answer.item in shared]) for own in columns.values()]
+    parts = _Parts.of(tallies, metric, t)
+    return _compared(
+        parts, tuple(columns), left_out, f"penalised {t}" if metric == "penalised" else metric,
+        rng=rng, draws=draws, level=level,
+    )  # fmt: skip
+
+
+class _Parts(msgspec.Struct, frozen=True, kw_only=True):
+    """Numerators and denominators of shape (items, columns): the metric is Σ numerator / Σ denominator.
+
+    Attributes:
+        without: the denominators less failures; none where the metric's denominator is not N.
+        sign: −1 where less is better.
+        single: whether every column answers every item once, and every value is 0 or 1.
+    """
+
+    numerator: Floats
+    denominator: Floats
+    without: Floats | None
+    sign: int
+    single: bool
+
+    @classmethod
+    def of(cls, tallies: Sequence[Tally], metric: Name, t: str) -> _Parts:
+        """The parts of ``metric`` for these columns."""
+        top, bottom = _METRIC_PARTS[metric]
+        if metric != "mean_score":
+            loose = [counted.column for counted in tallies if counted.unclassed.any()]
+            if loose:
+                raise InputError(
+                    "compare",
+                    f"answers of {', '.join(loose)} have a score and no class",
+                    "Set a threshold, or compare by mean_score",
+                )
+        cost = float(penalty(t)) if metric == "penalised" else 0.0
+        numerator = np.column_stack([top(counted, cost) / counted.runs for counted in tallies])
+        denominator = np.column_stack([bottom(counted) / counted.runs for counted in tallies])
+        failed = np.column_stack([counted.of(Outcome.FAILURE) / counted.runs for counted in tallies])
+        whole = bool((denominator == 1).all())
+        return cls(
+            numerator=numerator,
+            denominator=denominator,
+            without=denominator - failed if metric != "error_when_attempted" else None,
+            sign=-1 if metric == "error_when_attempted" else 1,
+            single=whole and bool(np.isin(numerator, (0.0, 1.0)).all())
+            and all((counted.runs == 1).all() for counted in tallies),
+        )  # fmt: skip
+
+
+_METRIC_PARTS: Mapping[Name, tuple[Callable[[Tally, float], Floats], Callable[[Tally], Floats]]] = {
+    "accuracy": (lambda c, _: _float(c.of(Outcome.CORRECT)), lambda c: _float(c.runs)),
+    "error_when_attempted": (
+        lambda c, _: _float(c.of(Outcome.WRONG)),
+        lambda c: _float(c.of(Outcome.CORRECT, Outcome.WRONG)),
+    ),
+    "mean_score": (lambda c, _: c.values, lambda c: _float(c.runs)),
+    "penalised": (
+        lambda c, cost: c.of(Outcome.CORRECT) - cost * c.of(Outcome.WRONG),
+        lambda c: _float(c.runs),
+    ),
+}
+
+
+def _float(counts: NDArray[np.int64]) -> Floats:
+    return counts.astype(np.float64)
+
+
+def _compared(
+    parts: _Parts,
+    columns: Sequence[str],
+    left_out: dict[str, int],
+    metric: str,
+    *,
+    rng: np.random.Generator,
+    draws: int,
+    level: float,
+) -> Comparison:
+    """All pairs and ranks from one set of resamples."""
+    width = len(columns)
+    items = len(parts.numerator)
+    blocks = [parts.numerator, parts.denominator]
+    if parts.without is not None:
+        blocks.append(parts.without)
+    sums = resampled_sums(np.hstack(blocks), rng, draws)
+    totals = np.hstack(blocks).sum(axis=0)
+    drawn = ratios(sums[:, :width], sums[:, width : 2 * width])
+    points = ratios(totals[:width], totals[width : 2 * width])
+    # Best first; columns without a value last; names break what is left.
+    order = sorted(range(width), key=lambda place: (_key(float(points[place]), parts.sign), columns[place]))
+    pairs = [(order[i], order[j]) for i, j in combinations(range(width), 2)]
+    with_failures = _differences(points, drawn, pairs, level, items)
+    without: list[Measured] | None = None
+    if parts.without is not None:
+        fair = ratios(totals[:width], totals[2 * width :])
+        fair_drawn = ratios(sums[:, :width], sums[:, 2 * width :])
+        without = _differences(fair, fair_drawn, pairs, level, items)
+    tests = _tests(parts, pairs, rng, draws)
+    adjusted = _adjusted(tests)
+    found = tuple(
+        Pair(
+            first=columns[first],
+            second=columns[second],
+            difference=with_failures[place],
+            tie=_tie(with_failures[place]),
+            difference_without_failures=without[place] if without else None,
+            tie_without_failures=_tie(without[place]) if without else None,
+            test=tests[place],
+            p_holm=adjusted[place],
+        )
+        for place, (first, second) in enumerate(pairs)
+    )
+    ranks = _ranks([columns[place] for place in order], found, parts.sign, 1 - level)
+    values = {columns[place]: _value(points[place], drawn[:, place], level, items) for place in order}
+    return Comparison(
+        metric=metric,
+        items=items,
+        left_out=left_out,
+        draws=draws,
+        level=level,
+        ranks=tuple(
+            Rank(
+                column=column,
+                value=values[column],
+                best=rank[0],
+                worst=rank[1],
+                best_holm=rank[2],
+                worst_holm=rank[3],
+            )
+            for column, rank in ranks.items()
+        ),
+        pairs=found,
+    )
+
+
+def _key(point: float, sign: int) -> float:
+    return float("inf") if np.isnan(point) else -sign * point
+
+
+_NO_VALUE = "a column has nothing in the denominator"
+
+
+def _value(point: float, drawn: Floats, level: float, items: int) -> Measured:
+    if np.isnan(point):
+        return Undefined(reason=_NO_VALUE, n=0)
+    interval = percentile_interval(drawn, level=level)
+    return Estimate(value=float(point), interval=interval, n=items, method="ratio over shared items")
+
+
+def _differences(
+    points: Floats, drawn: Floats, pairs: Sequence[tuple[int, int]], level: float, items: int
+) -> list[Measured]:
+    """First minus second for every pair, with the interval over the shared resamples."""
+    found: list[Measured] = []
+    for first, second in pairs:
+        if np.isnan(points[first]) or np.isnan(points[second]):
+            found.append(Undefined(reason=_NO_VALUE, n=0))
+            continue
+        # Rounded again: the difference of two rounded ratios must be 0 where the ratios are equal.
+        gaps = np.round(drawn[:, first] - drawn[:, second], 12)
+        found.append(
+            Estimate(
+                value=round(float(points[first] - points[second]), 12),
+                interval=percentile_interval(gaps, level=level, of="paired bootstrap by item"),
+                n=items,
+                method="paired difference",
+            )
+        )
+    return found
+
+
+def _tie(difference: Measured) -> bool | None:
+    if isinstance(difference, Undefined) or isinstance(difference.interval, Undefined):
+        return None
+    return is_tie(difference.interval)
+
+
+def _tests(
+    parts: _Parts, pairs: Sequence[tuple[int, int]], rng: np.random.Generator, draws: int
+) -> list[McNemar | SignFlip | Undefined]:
+    """The test of every pair: exact McNemar where values are 0 or 1, else sign flips shared by all pairs."""
+    if parts.single:
+        right = parts.numerator == 1
+        return [
+            mcnemar(int((right[:, a] & ~right[:, b]).sum()), int((right[:, b] & ~right[:, a]).sum()))
+            for a, b in pairs
+        ]
+    if not (parts.denominator == 1).all():
+        reason = "the denominators differ between columns, so that items do not pair"
+        return [Undefined(reason=reason, n=0) for _ in pairs]
+    return list(sign_flips(parts.numerator, pairs, rng=rng, draws=draws))
+
+
+def _adjusted(tests: Sequence[McNemar | SignFlip | Undefined]) -> list[float | None]:
+    """Holm over the pairs that have a p value."""
+    tested = [place for place, test in enumerate(tests) if not isinstance(test, Undefined)]
+    adjusted: list[float | None] = [None] * len(tests)
+    values = [test.p for test in tests if not isinstance(test, Undefined)]
+    for place, value in zip(tested, holm(values), strict=True):
+        adjusted[place] = float(value)
+    return adjusted
+
+
+def _ranks(
+    columns: Sequence[str], pairs: Sequence[Pair], sign: int, alpha: float
+) -> dict[str, tuple[int, int, int, int]]:
+    """Best and worst rank of each column: by the tie rule, then by Holm."""
+    better = dict.fromkeys(columns, 0)
+    worse, better_holm, worse_holm = dict(better), dict(better), dict(better)
+    for pair in pairs:
+        if isinstance(pair.difference, Undefined) or not pair.difference.value:
+            continue
+        ahead = sign * pair.difference.value > 0
+        winner, loser = (pair.first, pair.second) if ahead else (pair.second, pair.first)
+        if pair.tie is False:
+            better[loser] += 1
+            worse[winner] += 1
+        if pair.p_holm is not None and pair.p_holm <= alpha:
+            better_holm[loser] += 1
+            worse_holm[winner] += 1
+    total = len(columns)
+    return {
+        column: (
+            1 + better[column], total - worse[column], 1 + better_holm[column], total - worse_holm[column]
+        )
+        for column in columns
+    }  # fmt: skip
