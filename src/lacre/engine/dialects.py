@@ -1,0 +1,126 @@
+"""The request that a card and a message make, in each dialect, byte for byte as it is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, assert_never
+
+import msgspec
+
+from lacre.engine.keys import Key
+from lacre.engine.messages import ImagePart, Message, TextPart
+from lacre.registry.columns import Column, Dialect
+from lacre.registry.records import Record
+
+ANTHROPIC_VERSION = "2023-06-01"
+"""The version of the Messages API, which every request names (Anthropic, API reference, "Versions")."""
+
+CAP_NAMES: Mapping[Dialect, str] = {
+    "openai": "max_completion_tokens",
+    "anthropic": "max_tokens",
+    "gemini": "generationConfig.maxOutputTokens",
+    "maritaca": "max_tokens",
+}
+"""What a dialect calls the output cap, where the card does not say otherwise."""
+
+
+class Request(Record):
+    """One request, whole but for its key, which is added when it is sent."""
+
+    url: str
+    headers: dict[str, str]
+    body: bytes
+
+
+def request_of(card: Column, message: Message) -> Request:
+    """The request that puts a message to a column. Every column gets the same message and its card's settings.
+
+    >>> from lacre.engine.messages import Message, TextPart
+    >>> card = Column(id="m", model="m-1", vendor="v", family="f", dialect="openai",
+    ...               endpoint="http://127.0.0.1:80/v1", cap=9)
+    >>> request_of(card, Message(parts=(TextPart(text="Oi"),))).body
+    b'{"model":"m-1","messages":[{"role":"user","content":"Oi"}],"max_completion_tokens":9}'
+    """
+    base = card.endpoint.rstrip("/")
+    headers = {"content-type": "application/json", "accept": "application/json"}
+    body: dict[str, Any]
+    match card.dialect:
+        case "openai" | "maritaca":
+            url = f"{base}/chat/completions"
+            body = {"model": card.model, "messages": [{"role": "user", "content": _openai_content(message)}]}
+        case "anthropic":
+            url = f"{base}/v1/messages"
+            headers["anthropic-version"] = ANTHROPIC_VERSION
+            content = [_anthropic_part(part) for part in message.parts]
+            body = {"model": card.model, "messages": [{"role": "user", "content": content}]}
+        case "gemini":
+            url = f"{base}/v1beta/models/{card.model}:generateContent"
+            body = {"contents": [{"role": "user", "parts": [_gemini_part(part) for part in message.parts]}]}
+        case _:
+            assert_never(card.dialect)
+    for name, value in sent_settings(card).items():
+        _put(body, name, value)
+    return Request(url=url, headers=headers, body=msgspec.json.encode(body))
+
+
+def sent_settings(card: Column) -> dict[str, Any]:
+    """The settings that a card's requests carry: output cap, reasoning effort, and the rest, by dotted name."""
+    sent: dict[str, Any] = {}
+    if card.cap is not None:
+        sent[card.cap_name or CAP_NAMES[card.dialect]] = card.cap
+    if card.effort_name is not None:
+        sent[card.effort_name] = card.effort
+    return sent | card.settings
+
+
+def key_header(dialect: Dialect, key: Key | None) -> dict[str, str]:
+    """The header that carries the key; none without a key."""
+    if key is None:
+        return {}
+    match dialect:
+        case "openai" | "maritaca":
+            return {"authorization": f"Bearer {key.reveal()}"}
+        case "anthropic":
+            return {"x-api-key": key.reveal()}
+        case "gemini":
+            return {"x-goog-api-key": key.reveal()}
+        case _:
+            assert_never(dialect)
+
+
+def shown_headers(card: Column) -> dict[str, str]:
+    """The key's header as a dry run shows it: the name of the place where the key is."""
+    place = f"${card.key_env}" if card.key_env else card.key_file
+    return key_header(card.dialect, Key(place, place) if place else None)
+
+
+def _openai_content(message: Message) -> Any:
+    if message.is_plain:
+        return message.text
+    return [
+        {"type": "text", "text": part.text}
+        if isinstance(part, TextPart)
+        else {"type": "image_url", "image_url": {"url": f"data:{part.media};base64,{part.base64}"}}
+        for part in message.parts
+    ]
+
+
+def _anthropic_part(part: TextPart | ImagePart) -> dict[str, Any]:
+    if isinstance(part, TextPart):
+        return {"type": "text", "text": part.text}
+    source = {"type": "base64", "media_type": part.media, "data": part.base64}
+    return {"type": "image", "source": source}
+
+
+def _gemini_part(part: TextPart | ImagePart) -> dict[str, Any]:
+    if isinstance(part, TextPart):
+        return {"text": part.text}
+    return {"inlineData": {"mimeType": part.media, "data": part.base64}}
+
+
+def _put(body: dict[str, Any], name: str, value: Any) -> None:
+    """Set a dotted name in nested objects."""
+    *above, last = name.split(".")
+    for key in above:
+        body = body.setdefault(key, {})
+    body[last] = value

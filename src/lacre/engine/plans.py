@@ -1,0 +1,192 @@
+"""What a run is to ask: questions, repetitions, parts, and the record that fixes them (SPEC L21, B6)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+
+from lacre.digest import sha256
+from lacre.engine.journal import Task
+from lacre.engine.messages import (
+    Earlier,
+    Message,
+    Template,
+    TemplateName,
+    choice_message,
+    load_images,
+    open_message,
+    part_message,
+    stripped,
+    uncaptioned,
+)
+from lacre.errors import InputError, IntegrityError
+from lacre.registry.columns import Column, Exchange
+from lacre.registry.items import Item, Part, Payload
+from lacre.registry.records import Record
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Question:
+    """An item as the engine asks it.
+
+    Attributes:
+        images: the folder in which the files of its images are.
+        fields: what results may be split by: layer, the axes of the matrix.
+    """
+
+    id: str
+    payload: Payload
+    images: Path = Path()
+    fields: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def parts(self) -> tuple[Part | None, ...]:
+        """Its sub-questions in order; one none for an item that has none."""
+        return self.payload.parts or (None,)
+
+
+class Repetitions(Record):
+    """How often an item is asked, by its kind (L21)."""
+
+    choice: int = 1
+    open: int = 3
+
+    def of(self, question: Question) -> int:
+        """How often this one is asked."""
+        return self.choice if question.payload.kind == "choice" else self.open
+
+
+class RunRecord(Record, omit_defaults=False):
+    """What a run is, written before its first question and changed only where a card was corrected.
+
+    Attributes:
+        columns: the cards as they were, without keys.
+        templates: the literal messages, with the SHA-256 of their files.
+        items, items_sha256: how many, and the digest of their ids and payloads.
+        budget: dollars, as decimal text; none without a limit.
+    """
+
+    id: str
+    stage: str
+    source: str
+    created: str
+    version: str
+    columns: tuple[Column, ...]
+    templates: tuple[Template, ...]
+    items: int
+    items_sha256: str
+    repetitions: Repetitions
+    asked: tuple[str, ...] | None = None
+    exchange: Exchange | None = None
+    budget: str | None = None
+
+    def template(self, name: TemplateName) -> Template:
+        """The template of this name."""
+        return next(template for template in self.templates if template.name == name)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Chain:
+    """One item to one column, once: its parts are asked one after the other."""
+
+    column: str
+    question: Question
+    repetition: int
+
+    def task(self, part: Part | None) -> Task:
+        """The task of one of its parts."""
+        return Task(self.column, self.question.id, self.repetition, part.id if part else "")
+
+
+def questions_of(items: Sequence[Item], folder: Path) -> tuple[Question, ...]:
+    """The questions of items, sorted by id, canaries taken out; ``folder`` holds their images."""
+    return tuple(
+        Question(
+            id=item.id,
+            payload=stripped(item.payload, item.canary),
+            images=folder / item.layer,
+            fields={"layer": item.layer, **item.cell},
+        )
+        for item in sorted(items, key=lambda item: item.id)
+    )
+
+
+def chains(questions: Sequence[Question], column: str, repetitions: Repetitions) -> Iterator[Chain]:
+    """All that a column is asked, in order; made one by one, so that memory does not grow with the items."""
+    for question in questions:
+        for repetition in range(1, repetitions.of(question) + 1):
+            yield Chain(column=column, question=question, repetition=repetition)
+
+
+def expected(questions: Sequence[Question], repetitions: Repetitions) -> int:
+    """How many replies one column owes."""
+    return sum(len(question.parts) * repetitions.of(question) for question in questions)
+
+
+def items_digest(questions: Sequence[Question]) -> str:
+    """The SHA-256 of all ids and payloads in order: it tells whether a run still asks what it asked before."""
+    lines = (
+        sha256(msgspec.json.encode([question.id, question.payload], order="deterministic"))
+        for question in questions
+    )
+    return sha256("\n".join(lines).encode())
+
+
+def compose(
+    record: RunRecord, card: Column, chain: Chain, part: Part | None, earlier: Sequence[Earlier]
+) -> Message:
+    """The message for one task: what its template makes of the item."""
+    payload = chain.question.payload
+    images = load_images(payload, chain.question.images) if _inline(card, payload) else None
+    if payload.kind == "choice":
+        return choice_message(record.template("choice"), payload, images)
+    if part is None:
+        return open_message(record.template("open"), payload, images)
+    return part_message(record.template("part"), payload, part, earlier, images)
+
+
+def _inline(card: Column, payload: Payload) -> bool:
+    return card.images == "inline" and bool(payload.images)
+
+
+def check_questions(questions: Sequence[Question], cards: Sequence[Column]) -> None:
+    """Refuse what could not be asked, before anything is.
+
+    Raises:
+        InputError: there is no item, or an image lacks the caption or the file that a column needs; the first
+            of them is named, and how many there are.
+        IntegrityError: an image is not the one that its item names.
+    """
+    if not questions:
+        raise InputError("run", "there are no items to ask", "Check the benchmark, the layer and --item")
+    for card in cards:
+        bare = [
+            f"{question.id} ({file})"
+            for question in questions
+            for file in uncaptioned(question.payload, card.images)
+        ]
+        if bare:
+            raise InputError(
+                f"column '{card.id}'",
+                f"gets captions, and {len(bare)} images have none: {', '.join(bare[:5])}",
+                'Write captions, or set images = "inline" if the model sees images',
+            )
+    if any(card.images == "inline" for card in cards):
+        for question in questions:
+            load_images(question.payload, question.images)
+
+
+def check_resumed(record: RunRecord, questions: Sequence[Question]) -> None:
+    """Refuse to go on with other items than those that the run began with.
+
+    Raises:
+        IntegrityError: an item came, went or changed.
+    """
+    if items_digest(questions) != record.items_sha256:
+        raise IntegrityError(
+            f"run {record.id}: the items are not those that it began with. "
+            "Restore them, or start another run: answers to different texts make no score."
+        )

@@ -1,0 +1,408 @@
+"""Runs: every item to every column, resumable, each reply on disk before it counts (DESIGN section 8)."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
+from typing import Literal, assert_never
+
+from lacre.engine.budgets import Budget, BudgetReachedError
+from lacre.engine.client import Client, Halt, Patience
+from lacre.engine.costs import Bill, in_dollars, total_dollars, worst_case
+from lacre.engine.dialects import request_of
+from lacre.engine.journal import Entry, Halted, Journal, Replied, Sink, Task, entries
+from lacre.engine.keys import Key
+from lacre.engine.limits import Pace
+from lacre.engine.messages import Earlier, Message
+from lacre.engine.plans import Chain, Question, RunRecord, chains, compose, expected
+from lacre.engine.replies import Answered, Failed, Refused, Reply, Truncated
+from lacre.errors import LacreError
+from lacre.registry.columns import Column, Exchange
+from lacre.registry.records import Record
+
+Kind = Literal["answered", "refused", "truncated", "failed"]
+
+REJECTED_IN_A_ROW = 5
+"""So many refused requests in a row are no fault of the items."""
+UNREACHED_IN_A_ROW = 10
+"""So many questions in a row without a connection: the network or the server is gone."""
+
+
+class ColumnState(Record, omit_defaults=False):
+    """How far a column is. ``truncated`` and ``failed`` are both of class F, counted apart."""
+
+    column: str
+    expected: int
+    answered: int
+    refused: int
+    truncated: int
+    failed: int
+    incomplete_context: int
+    halted: Halted | None
+
+    @property
+    def done(self) -> int:
+        """Tasks that have a reply."""
+        return self.answered + self.refused + self.truncated + self.failed
+
+
+class RunState(Record, omit_defaults=False):
+    """How far a run is; only a complete one may be scored."""
+
+    columns: tuple[ColumnState, ...]
+    complete: bool
+    budget_reached: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Progress:
+    """Where a run stands now. ``dollars`` is none where the cost is not known."""
+
+    done: int
+    expected: int
+    kinds: Mapping[str, int]
+    seconds: float
+    fresh: int
+    sweeping: bool
+    dollars: Decimal | None
+
+
+@dataclass(slots=True)
+class _Known:
+    """What is known of a task: its kind, whether it is final, and its text where a later part needs it."""
+
+    kind: Kind
+    final: bool
+    text: str | None = None
+    incomplete: bool = False
+
+
+@dataclass(kw_only=True)
+class Run:
+    """A run under way.
+
+    Attributes:
+        now: the time, for the journal.
+        again: ask once more what had failed to the end in an earlier session.
+        on_progress: called after every reply.
+    """
+
+    record: RunRecord
+    questions: Sequence[Question]
+    cards: Sequence[Column]
+    keys: Mapping[str, Key | None]
+    sink: Sink
+    now: Callable[[], datetime]
+    patience: Patience = field(default_factory=Patience)
+    budget: Decimal | None = None
+    again: bool = False
+    on_progress: Callable[[Progress], None] = lambda _: None
+
+    def __post_init__(self) -> None:
+        """Read what earlier sessions left."""
+        self._known: dict[Task, _Known] = {}
+        self._halted: dict[str, Halted] = {}
+        self._bills = {card.id: Bill(self.record.stage, card, self.record.exchange) for card in self.cards}
+        self._streak: Counter[tuple[str, str]] = Counter()
+        self._failed: dict[str, list[Chain]] = {card.id: [] for card in self.cards}
+        self._expected = expected(self.questions, self.record.repetitions) * len(self.cards)
+        self._kinds: Counter[str] = Counter()
+        self._fresh = 0
+        self._sweeping = False
+        self._begun = time.monotonic()
+        spent = Decimal(0)
+        self._with_parts = {q.id for q in self.questions if q.payload.parts}
+        cards = {card.id: card for card in self.cards}
+        for entry in entries(self.sink.lines(), f"journal of run {self.record.id}"):
+            if isinstance(entry, Replied) and entry.column in cards:
+                self._note(entry, final=entry.sweep and not self.again)
+                spent += _spent(cards[entry.column], entry, self.record.exchange)
+        self._budget = Budget(self.budget, spent)
+        self._journal = Journal(self.sink)
+
+    def work(self) -> RunState:
+        """Ask all that is still to be asked, and say how far the run is.
+
+        Raises:
+            IncompleteError: a reply could not be written.
+            KeyboardInterrupt: it was interrupted; what came before is kept.
+        """
+        return asyncio.run(self._work())
+
+    async def _work(self) -> RunState:
+        self._begun = time.monotonic()
+        try:
+            async with asyncio.TaskGroup() as group:
+                for card in self.cards:
+                    group.create_task(self._column(card))
+        except* LacreError as several:
+            # One error is enough to say; the others are what it pulled down.
+            raise _first(several) from None
+        finally:
+            await self._journal.close()
+        return self.state()
+
+    def state(self) -> RunState:
+        """How far the run is now."""
+        return _state(
+            self.record,
+            self.questions,
+            self.cards,
+            self._known,
+            self._halted,
+            budget_reached=self._budget.reached,
+        )
+
+    async def _column(self, card: Column) -> None:
+        """Ask one column everything, then sweep what failed."""
+        pace = Pace(card.requests_per_minute, card.tokens_per_minute, clock=time.monotonic)
+        async with Client(card, self.keys.get(card.id), patience=self.patience, pace=pace) as client:
+            asker = _Asker(self, card, client, pace)
+            await self._spread(asker, chains(self.questions, card.id, self.record.repetitions), sweep=False)
+            # More than one round only for open items, whose later parts wait for the earlier ones.
+            while self._failed[card.id] and not self._stopped(card.id):
+                self._sweeping = True
+                failed, self._failed[card.id] = self._failed[card.id], []
+                await self._spread(asker, iter(failed), sweep=True)
+
+    async def _spread(self, asker: _Asker, work: Iterator[Chain], *, sweep: bool) -> None:
+        """Share chains out among as many workers as the card allows."""
+
+        async def worker() -> None:
+            for chain in work:
+                if self._stopped(asker.card.id):
+                    return
+                await self._chain(asker, chain, sweep=sweep)
+
+        async with asyncio.TaskGroup() as group:
+            for _ in range(asker.card.concurrency):
+                group.create_task(worker())
+
+    async def _chain(self, asker: _Asker, chain: Chain, *, sweep: bool) -> None:
+        """Ask the parts of a chain that have no final reply, each with the answers to those before it."""
+        earlier: list[Earlier] = []
+        for part in chain.question.parts:
+            task = chain.task(part)
+            known = self._known.get(task)
+            if known is None or (known.kind == "failed" and not known.final and sweep):
+                if self._stopped(asker.card.id):
+                    return
+                known = await self._ask(asker, chain, task, earlier)
+                if known is None:
+                    return
+            if known.kind == "failed" and not known.final:
+                # The parts after it wait for the sweep, so that they see its answer if there is one.
+                self._failed[chain.column].append(chain)
+                return
+            if part is not None:
+                earlier.append(Earlier(part=part, answer=known.text if known.kind == "answered" else None))
+
+    def _stopped(self, column: str) -> bool:
+        """Whether nothing more is to be asked of a column."""
+        return column in self._halted or self._budget.reached
+
+    async def _ask(
+        self, asker: _Asker, chain: Chain, task: Task, earlier: Sequence[Earlier]
+    ) -> _Known | None:
+        """Ask one task and write down what came of it; none when the column was stopped."""
+        part = next((p for p in chain.question.parts if p is not None and p.id == task.part), None)
+        message = compose(self.record, asker.card, chain, part, earlier)
+        try:
+            found, held = await asker.ask(message)
+        except BudgetReachedError:
+            # Whoever is under way is let finish: what they cost is set aside already.
+            return None
+        when = self.now().isoformat(timespec="milliseconds")
+        if isinstance(found, Halt):
+            await self._halt(asker.card.id, found, when)
+            return None
+        entry = Replied(
+            column=task.column,
+            item=task.item,
+            repetition=task.repetition,
+            part=task.part,
+            message=message.sha256,
+            incomplete=any(one.answer is None for one in earlier),
+            sweep=task in self._known,
+            when=when,
+            reply=found,
+            held=str(held) if held else None,
+        )
+        if (halt := self._too_many(asker.card.id, found)) is not None:
+            await self._halt(asker.card.id, halt, when)
+            return None
+        await self._journal.add(entry)
+        known = self._note(entry, final=entry.sweep)
+        self._fresh += 1
+        self.on_progress(self._progress())
+        return known
+
+    async def _halt(self, column: str, halt: Halt, when: str) -> None:
+        """Stop a column, once."""
+        if column in self._halted:
+            return
+        halted = Halted(
+            column=column, when=when, reason=halt.reason, detail=halt.detail, parameter=halt.parameter
+        )
+        self._halted[column] = halted
+        await self._journal.add(halted)
+
+    def _too_many(self, column: str, reply: Reply) -> Halt | None:
+        """A halt when one kind of failure comes so often in a row that it cannot be the items' fault."""
+        rejected = isinstance(reply, Failed) and reply.cause == "rejected"
+        unreached = isinstance(reply, Failed) and reply.delivery.status is None and not reply.delivery.lost
+        for name, met, most, what in (
+            ("requests", rejected, REJECTED_IN_A_ROW, "refused the last {} requests (status {})"),
+            ("endpoint", unreached, UNREACHED_IN_A_ROW, "could not be reached for the last {} questions"),
+        ):
+            self._streak[column, name] = self._streak[column, name] + 1 if met else 0
+            if self._streak[column, name] >= most:
+                return Halt(reason=name, detail="the server " + what.format(most, reply.delivery.status))
+        return None
+
+    def _note(self, entry: Replied, *, final: bool) -> _Known:
+        """Keep what is needed of a reply: little, for there may be very many."""
+        kind = kind_of(entry.reply)
+        before = self._known.get(entry.task)
+        if before is not None:
+            self._kinds[before.kind] -= 1
+        self._kinds[kind] += 1
+        text = entry.reply.text if kind == "answered" and entry.item in self._with_parts else None  # type: ignore[union-attr]
+        known = _Known(kind, final or kind != "failed", text, entry.incomplete)
+        self._known[entry.task] = known
+        self._bills[entry.column].add(entry)
+        return known
+
+    def _progress(self) -> Progress:
+        return Progress(
+            done=sum(self._kinds.values()),
+            expected=self._expected,
+            kinds=dict(self._kinds),
+            seconds=time.monotonic() - self._begun,
+            fresh=self._fresh,
+            sweeping=self._sweeping,
+            dollars=total_dollars(self._bills),
+        )
+
+
+class _Asker:
+    """Asks one column within its pace and the run's budget."""
+
+    def __init__(self, run: Run, card: Column, client: Client, pace: Pace) -> None:
+        self._run = run
+        self.card = card
+        self._client = client
+        self._pace = pace
+
+    async def ask(self, message: Message) -> tuple[Reply | Halt, Decimal]:
+        """What became of the message, and the dollars held for attempts that told nothing.
+
+        Raises:
+            BudgetReachedError: it could exceed the budget.
+        """
+        budget = self._run._budget
+        request = request_of(self.card, message)
+        limited = budget.limit is not None
+        worst = worst_case(self.card, request, self._run.record.exchange) if limited else Decimal(0)
+        guess = len(request.body) // 3 + (self.card.cap or 0)
+        reserved = cost = held = Decimal(0)
+
+        async def gate() -> float:
+            nonlocal reserved
+            waited = await self._pace.admit(guess)
+            await budget.reserve(worst)
+            reserved += worst
+            return waited
+
+        try:
+            reply = await self._client.ask(request, gate)
+            if not isinstance(reply, Halt):
+                told = in_dollars(reply.usage, self.card, self._run.record.exchange)
+                untold = told is None and not isinstance(reply, Failed) and reply.delivery.status == 200
+                held = (reply.delivery.lost + untold) * worst
+                cost = (told or Decimal(0)) + held
+                if reply.usage.input is not None and reply.usage.output is not None:
+                    self._pace.correct(guess, reply.usage.input + reply.usage.output)
+            return reply, held
+        finally:
+            await budget.settle(reserved, cost)
+
+
+def _spent(card: Column, entry: Replied, exchange: Exchange | None) -> Decimal:
+    """The dollars that a reply of an earlier session cost, and those held for what nobody told."""
+    return (in_dollars(entry.reply.usage, card, exchange) or Decimal(0)) + Decimal(entry.held or 0)
+
+
+def _first(several: BaseExceptionGroup[LacreError]) -> LacreError:
+    """One error out of a group of groups."""
+    error = several.exceptions[0]
+    return _first(error) if isinstance(error, BaseExceptionGroup) else error
+
+
+def kind_of(reply: Reply) -> Kind:
+    """The kind of a reply, as its record names it."""
+    match reply:
+        case Answered():
+            return "answered"
+        case Refused():
+            return "refused"
+        case Truncated():
+            return "truncated"
+        case Failed():
+            return "failed"
+        case _:
+            assert_never(reply)
+
+
+def state_of(record: RunRecord, questions: Sequence[Question], journal: Iterator[Entry]) -> RunState:
+    """How far a run is, from its journal alone."""
+    known: dict[Task, _Known] = {}
+    halted: dict[str, Halted] = {}
+    for entry in journal:
+        if isinstance(entry, Halted):
+            halted[entry.column] = entry
+        else:
+            kind = kind_of(entry.reply)
+            known[entry.task] = _Known(kind, entry.sweep or kind != "failed", None, entry.incomplete)
+            # Somebody resumed it since, and it answers again.
+            halted.pop(entry.column, None)
+    return _state(record, questions, record.columns, known, halted, budget_reached=False)
+
+
+def _state(
+    record: RunRecord,
+    questions: Sequence[Question],
+    cards: Sequence[Column],
+    known: Mapping[Task, _Known],
+    halted: Mapping[str, Halted],
+    *,
+    budget_reached: bool,
+) -> RunState:
+    counts: dict[str, Counter[str]] = {card.id: Counter() for card in cards}
+    open_ends = 0
+    for task, one in known.items():
+        if task.column in counts:
+            counts[task.column][one.kind] += 1
+            counts[task.column]["incomplete"] += one.incomplete
+            open_ends += not one.final
+    owed = expected(questions, record.repetitions)
+    states = tuple(
+        ColumnState(
+            column=card.id,
+            expected=owed,
+            answered=counts[card.id]["answered"],
+            refused=counts[card.id]["refused"],
+            truncated=counts[card.id]["truncated"],
+            failed=counts[card.id]["failed"],
+            incomplete_context=counts[card.id]["incomplete"],
+            halted=halted.get(card.id),
+        )
+        for card in cards
+    )
+    complete = not open_ends and all(state.done >= state.expected for state in states)
+    return RunState(columns=states, complete=complete, budget_reached=budget_reached)
