@@ -1,0 +1,56 @@
+"""What vetting said of private items, kept in the vault: per item and corpus, the latest (SPEC L7)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from lacre.registry.events import Hash
+from lacre.registry.records import Record
+from lacre.registry.verdicts import Decision
+from lacre.sealing.change import Change
+from lacre.sealing.vault import Vault
+
+CHECKS = "vetting/checks.jsonl"
+FINDINGS = "vetting/findings.jsonl"
+PAGE = "vetting/vetting.html"
+"""The vault's documents of the latest vetting."""
+
+
+class Check(Record, omit_defaults=False):
+    """One item against one corpus. The commitment says which text it was, so a changed item counts as unvetted.
+
+    Attributes:
+        classes: class of match -> number of findings. ``at``: when, UTC.
+    """
+
+    item: str
+    commitment: Hash
+    corpus: str
+    verdict: Decision
+    classes: dict[str, int]
+    findings: int
+    at: str
+
+
+def read_checks(vault: Vault) -> tuple[Check, ...]:
+    """All checks kept in a vault, by item and corpus; empty when nothing was vetted."""
+    content = vault.document(CHECKS) or b""
+    return tuple(msgspec.json.decode(line, type=Check) for line in content.splitlines())
+
+
+def keep_checks(change: Change, checks: Iterable[Check]) -> None:
+    """Keep checks; one of the same text and corpus takes the place of the older one."""
+    latest = {(check.item, check.commitment, check.corpus): check for check in read_checks(change.vault)}
+    latest |= {(check.item, check.commitment, check.corpus): check for check in checks}
+    lines = [msgspec.json.encode(latest[key]) + b"\n" for key in sorted(latest)]
+    change.keep(CHECKS, b"".join(lines))
+
+
+def verdicts_by_corpus(checks: Iterable[Check]) -> dict[str, dict[str, Decision]]:
+    """Commitment -> corpus -> the latest verdict."""
+    found: dict[str, dict[str, Decision]] = {}
+    for check in checks:
+        found.setdefault(check.commitment, {})[check.corpus] = check.verdict
+    return found
