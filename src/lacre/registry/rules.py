@@ -94,6 +94,21 @@ class StrataRules(Record):
     smallest: int
 
 
+class RunRules(Record):
+    """How columns are asked (L10, L21).
+
+    Attributes:
+        choice_runs, open_runs: how often an objective item is asked, and an open-ended one.
+        attempts: tries for one question before it counts as failed.
+        limit_wait: seconds that one question waits for rate limits in all.
+    """
+
+    choice_runs: int
+    open_runs: int
+    attempts: int
+    limit_wait: int
+
+
 class Rules(Record):
     """Every default, in sections as in ``registry/rules.toml``."""
 
@@ -103,6 +118,7 @@ class Rules(Record):
     rounds: RoundRules
     gates: GateRules
     strata: StrataRules
+    run: RunRules
 
 
 class Benchmark(Record):
