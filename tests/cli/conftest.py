@@ -32,6 +32,24 @@ q1;Quantas patas tem a aranha que mora atrás do espelho do corredor?;(A) Seis (
 q2;Que fruta a vizinha do terceiro andar deixou cair na escada ontem?;(A) Um caju (B) Uma manga;A
 """
 
+VERDICTS = """\
+item;judge;ana;rui;bia
+q1;met;met;met;met
+q2;not met;not met;not met;met
+q3;met;met;not met;met
+q4;not met;not met;not met;not met
+q5;met;not met;;not met
+"""
+
+SCORES = """\
+{"item": "r1", "who": "ana", "score": 7.5}
+{"item": "r1", "who": "rui", "score": "8,0"}
+{"item": "r2", "who": "ana", "score": 3}
+{"item": "r2", "who": "rui", "score": 2.5}
+{"item": "r3", "who": "ana", "score": 9}
+{"item": "r3", "who": "rui", "score": 9.5}
+"""
+
 
 def item(id: str, **changes: object) -> Item:
     """An open item that keeps every rule."""
@@ -69,6 +87,8 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (root / "questions.csv").write_text(QUESTIONS, encoding="utf-8")
     plain = QUESTIONS.replace("question;alternatives", "stem;options")
     (root / "items.csv").write_text(plain, encoding="utf-8")
+    (root / "verdicts.csv").write_text(VERDICTS, encoding="utf-8")
+    (root / "scores.jsonl").write_text(SCORES, encoding="utf-8")
     (root / "corpus").mkdir()
     (root / "corpus" / "page.txt").write_text("A feira abre às seis e fecha ao meio-dia.\n", encoding="utf-8")
     monkeypatch.chdir(root)

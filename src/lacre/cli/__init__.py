@@ -16,8 +16,11 @@ from lacre.cli.output import example
 from lacre.errors import Exit, LacreError
 
 NOUNS = {
+    "agreement": "lacre.cli.agreement:agreement",
     "init": "lacre.cli.init:init",
     "items": "lacre.cli.items:items",
+    "power": "lacre.cli.power:power",
+    "sample-size": "lacre.cli.sample_size:sample_size",
     "vet": "lacre.cli.vet:vet",
 }
 """Nouns, and where each command lives. Their modules import what is heavy inside the command."""

@@ -309,3 +309,18 @@ def codes_of(table: Confusion) -> Codes:
     rows, columns = np.indices((len(table.categories),) * 2).reshape(2, -1)
     times = np.array(table.counts, dtype=np.int64).reshape(-1)
     return np.stack([np.repeat(rows, times), np.repeat(columns, times)], axis=1).astype(np.int64)
+
+
+def consensus(codes: Codes) -> Codes:
+    """The label that more than half of an item's ratings give, -1 where there is none: shape (items,).
+
+    A tie, or no rating at all, has no consensus: a third person decides it (SPEC L19).
+
+    >>> consensus(np.array([[0, 0, 1], [0, 1, -1], [1, -1, -1]])).tolist()
+    [0, -1, 1]
+    """
+    if codes.size == 0:
+        return np.full(len(codes), -1, dtype=np.int64)
+    counts = np.stack([(codes == code).sum(axis=1) for code in range(max(int(codes.max()) + 1, 1))], axis=1)
+    given = counts.sum(axis=1)
+    return np.where(2 * counts.max(axis=1) > given, counts.argmax(axis=1), -1).astype(np.int64)

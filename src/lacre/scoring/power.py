@@ -171,6 +171,24 @@ def mcnemar_power(items: int, design: Paired, *, level: float = LEVEL) -> float:
     return min(float((chances * (below + above)).sum()), 1.0)
 
 
+def plan(items: int, design: Paired, *, level: float = LEVEL) -> Plan:
+    """What so many items show of a design: :func:`mcnemar_power`, as a record.
+
+    >>> plan(500, Paired(first_only=0.12, second_only=0.08)).items
+    500
+
+    Raises:
+        InputError: as :func:`mcnemar_power`.
+    """
+    return Plan(
+        items=items,
+        difference=design.difference,
+        discordance=design.discordance,
+        power=mcnemar_power(items, design, level=level),
+        level=level,
+    )
+
+
 def mcnemar_items(
     design: Paired, *, power: float = POWER, level: float = LEVEL, most: int = MOST_ITEMS
 ) -> Plan | Undefined:
@@ -206,7 +224,7 @@ def mcnemar_items(
         else:
             high = middle
     items = _settled(high, design, power, level) if high <= _WALKED else high
-    return _plan(items, design, level)
+    return plan(items, design, level=level)
 
 
 def detectable_difference(
@@ -230,7 +248,7 @@ def detectable_difference(
     low, high = 0.0, design_of_difference(discordance, discordance).difference
     if mcnemar_power(items, design_of_difference(high, discordance), level=level) < power:
         return Undefined(
-            reason="no difference that large a share allows can be shown by so few items", n=items
+            reason="so few items cannot show even the largest difference that this share allows", n=items
         )
     while high - low > 1e-6:
         middle = (low + high) / 2
@@ -238,7 +256,7 @@ def detectable_difference(
             low = middle
         else:
             high = middle
-    return _plan(items, design_of_difference(high, discordance), level)
+    return plan(items, design_of_difference(high, discordance), level=level)
 
 
 def normal_items(difference: float, variance: float, *, power: float = POWER, level: float = LEVEL) -> int:
@@ -286,16 +304,6 @@ def simulated_power(
     fewer = cells[:, :2].min(axis=1)
     p_value = 2 * special.bdtr(fewer.astype(np.float64), cells[:, :2].sum(axis=1), 0.5)
     return float((p_value <= 1 - level).mean())
-
-
-def _plan(items: int, design: Paired, level: float) -> Plan:
-    return Plan(
-        items=items,
-        difference=design.difference,
-        discordance=design.discordance,
-        power=mcnemar_power(items, design, level=level),
-        level=level,
-    )
 
 
 def _settled(items: int, design: Paired, power: float, level: float) -> int:
