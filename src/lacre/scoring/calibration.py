@@ -203,9 +203,14 @@ def calibration(
     if not stating:
         reason = "no confidence returned" if attempted else "no answer was attempted"
         return NoConfidence(attempted=len(attempted), reason=reason)
+    # Items by falling confidence, so that resamples of single runs need no reordering.
+    stating.sort(
+        key=lambda answer: (-round(answer.confidence or 0.0, PLACES), answer.item, answer.repetition)
+    )
     stated = np.array([answer.confidence for answer in stating], np.float64)
     right = np.array([answer.outcome is Outcome.CORRECT for answer in stating], np.float64)
-    _, items = np.unique([answer.item for answer in stating], return_inverse=True)
+    numbers: dict[str, int] = {}
+    items = np.array([numbers.setdefault(answer.item, len(numbers)) for answer in stating], np.int64)
     drawn = _resampled(stated, right, items, rng=rng, draws=draws, bins=bins)
     found = areas(stated, right)
     points = {
@@ -313,7 +318,9 @@ class _Order(msgspec.Struct, frozen=True, kw_only=True):
 
     def grouped(self, values: Floats) -> Floats:
         """Sums over each group, of shape (draws, groups), for values of shape (draws, answers)."""
-        return np.add.reduceat(values[:, self.order], self.starts, axis=1)
+        falling = values if _counts_up(self.order) else values[:, self.order]
+        whole = self.starts.size == self.order.size
+        return falling if whole else np.add.reduceat(falling, self.starts, axis=1)
 
     def areas(self, weights: Floats, wrong: Floats) -> Floats:
         """AURC, E-AURC and AUGRC, of shape (3, draws), for how often each answer counts in each draw.
@@ -339,6 +346,11 @@ class _Order(msgspec.Struct, frozen=True, kw_only=True):
         return np.stack([aurc, aurc - best, augrc])
 
 
+def _counts_up(places: Ints) -> bool:
+    """Whether places are 0, 1, 2 ..., so that taking by them changes nothing."""
+    return bool((places == np.arange(places.size)).all())
+
+
 def _harmonic(last: int) -> Floats:
     """Harmonic numbers H(0) ... H(last)."""
     return np.concatenate([[0.0], np.cumsum(1.0 / np.arange(1, last + 1))])
@@ -354,7 +366,7 @@ def _resampled(
     squares = (stated - right) ** 2
     blocks: list[Floats] = []
     for block in resamples(rng, int(items.max()) + 1, draws):
-        weights = block[:, items]
+        weights = block if _counts_up(items) else block[:, items]
         total = weights.sum(axis=1)
         errors = np.abs(weights @ gaps).sum(axis=1) / total
         blocks.append(np.vstack([errors, (weights @ squares) / total, order.areas(weights, 1 - right)]))

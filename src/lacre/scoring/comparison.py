@@ -11,7 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lacre.errors import InputError
-from lacre.scoring.bootstrap import DRAWS, percentile_interval, ratios, resampled_sums
+from lacre.scoring.bootstrap import (
+    DRAWS,
+    percentile_interval,
+    percentile_intervals,
+    ratios,
+    resampled_sums,
+)
 from lacre.scoring.estimates import LEVEL, Estimate, Interval, Measured, Undefined
 from lacre.scoring.metrics import penalty
 from lacre.scoring.outcomes import Answer, Outcome, Tally, by_column, tally
@@ -19,6 +25,8 @@ from lacre.scoring.significance import McNemar, SignFlip, holm, mcnemar, sign_fl
 
 Floats: TypeAlias = NDArray[np.float64]
 Name = Literal["accuracy", "error_when_attempted", "mean_score", "penalised"]
+
+_PLACES = 12
 
 METRICS: tuple[Name, ...] = get_args(Name)
 """Metrics that columns can be compared by; penalised takes a threshold."""
@@ -257,7 +265,8 @@ def _compared(
     if parts.without is not None:
         fair = ratios(totals[:width], totals[2 * width :])
         fair_drawn = ratios(sums[:, :width], sums[:, 2 * width :])
-        without = _differences(fair, fair_drawn, pairs, level, items)
+        unfailed = bool((parts.without == parts.denominator).all())
+        without = with_failures if unfailed else _differences(fair, fair_drawn, pairs, level, items)
     tests = _tests(parts, pairs, rng, draws)
     adjusted = _adjusted(tests)
     found = tuple(
@@ -314,22 +323,17 @@ def _differences(
     points: Floats, drawn: Floats, pairs: Sequence[tuple[int, int]], level: float, items: int
 ) -> list[Measured]:
     """First minus second for every pair, with the interval over the shared resamples."""
-    found: list[Measured] = []
-    for first, second in pairs:
-        if np.isnan(points[first]) or np.isnan(points[second]):
-            found.append(Undefined(reason=_NO_VALUE, n=0))
-            continue
-        # Rounded again: the difference of two rounded ratios must be 0 where the ratios are equal.
-        gaps = np.round(drawn[:, first] - drawn[:, second], 12)
-        found.append(
-            Estimate(
-                value=round(float(points[first] - points[second]), 12),
-                interval=percentile_interval(gaps, level=level, of="paired bootstrap by item"),
-                n=items,
-                method="paired difference",
-            )
-        )
-    return found
+    firsts, seconds = (list(places) for places in zip(*pairs, strict=True))
+    # Rounded again: the difference of two rounded ratios must be 0 where the ratios are equal.
+    values = np.round(points[firsts] - points[seconds], _PLACES)
+    gaps = np.round(drawn[:, firsts] - drawn[:, seconds], _PLACES)
+    intervals = percentile_intervals(gaps, level=level, of="paired bootstrap by item")
+    return [
+        Undefined(reason=_NO_VALUE, n=0)
+        if np.isnan(value)
+        else Estimate(value=float(value), interval=interval, n=items, method="paired difference")
+        for value, interval in zip(values, intervals, strict=True)
+    ]
 
 
 def _tie(difference: Measured) -> bool | None:
