@@ -1,0 +1,366 @@
+"""Classification by rule: what a reply answers, or why the rule cannot tell (SPEC L10, L15).
+
+The order: how the reply ended; the letter it asserts; an option named by its text; words of refusal or
+abstention. The rule abstains rather than guesses: what is left goes to the judges, with the reason.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple, assert_never
+
+from lacre.engine.confidence import Confidence, confidence, without_confidence
+from lacre.engine.letters import (
+    CHANGE,
+    Assertion,
+    Strength,
+    assertions,
+    is_letter,
+    letters_of,
+    listing,
+    wrong_one,
+)
+from lacre.engine.phrases import phrase
+from lacre.engine.questions import Stretch, stretches
+from lacre.engine.readable import Readable, readable, structured
+from lacre.engine.replies import Answered, Failed, Refused, Reply, Truncated
+from lacre.engine.texts import mismatch, named_alone, supports
+from lacre.registry.records import Record
+from lacre.scoring.outcomes import Expects, Outcome
+
+State = Literal["answered", "refused", "truncated", "failed"]
+"""How a reply ended, as :mod:`lacre.engine.replies` names it."""
+
+NOTHING = "no letter, no option's text, no refusal and no abstention was found"
+SEVERAL = "several letters are asserted"
+LISTED = "options are listed and none is chosen"
+QUESTIONS = "several questions are answered, and which one is the item's cannot be told"
+WRONG_ONE = "the option that is wrong is singled out"
+OPEN = "an open-ended answer, for the judges"
+
+_JSON_NAMES = (
+    "resposta",
+    "answer",
+    "alternativa",
+    "letra",
+    "letter",
+    "choice",
+    "gabarito",
+    "opcao",
+    "option",
+)
+
+
+class Classification(Record, omit_defaults=False):
+    """What the rule read in one reply.
+
+    Attributes:
+        letter: the option that is asserted; none where none is.
+        outcome: the class, where it is known: A, R and F by the reply alone, C and E with the item's key.
+        rule: the name of the rule that decided; none where the judges must.
+        start, end: the characters of the reply that it stands on.
+        undecided: why the rule cannot tell; none where it can.
+        truncated: the output cap cut the reply.
+        confidence: stated in the last line, 0 to 1; ``no_confidence`` says why there is none.
+    """
+
+    letter: str | None = None
+    outcome: Outcome | None = None
+    rule: str | None = None
+    start: int | None = None
+    end: int | None = None
+    undecided: str | None = None
+    truncated: bool = False
+    confidence: float | None = None
+    no_confidence: str | None = None
+
+    @property
+    def decided(self) -> bool:
+        """Whether the rule could tell."""
+        return self.undecided is None
+
+
+def classify(
+    text: str,
+    options: Mapping[str, str],
+    *,
+    key: str | None = None,
+    expects: Expects = "answer",
+    state: State = "answered",
+    number: int | None = None,
+) -> Classification:
+    """What a reply answers, by rule: a letter, a class, or why neither can be told (SPEC L10).
+
+    Args:
+        options: letter -> text of the options as they were shown; empty for an open-ended item.
+        key: the right letter; with it, a letter becomes C or E.
+        expects: an item that expects no letter makes every letter E.
+        state: how the reply ended.
+        number: under which number the message asks the item, where it shows examples before it.
+
+    >>> options = {"A": "10", "B": "20", "C": "42", "D": "Nenhuma das anteriores"}
+    >>> found = classify("A) ignora o atrito; C) inverte o sinal. Portanto, B.", options, key="B")
+    >>> found.letter, found.outcome, found.rule
+    ('B', <Outcome.CORRECT: 'correct'>, 'conclusion')
+    >>> classify("B ou C", options).undecided
+    'several letters are asserted'
+    """
+    stated = confidence(text)
+    found = _by_state(text, options, state, number, stated)
+    outcome = found.outcome if found.letter is None else _outcome(found.letter, key, expects)
+    start, end = found.span if found.span is not None else (None, None)
+    return Classification(
+        letter=found.letter,
+        outcome=outcome,
+        rule=found.rule,
+        start=start,
+        end=end,
+        undecided=found.undecided,
+        truncated=state == "truncated",
+        confidence=stated.value,
+        no_confidence=stated.missing,
+    )
+
+
+def classify_reply(
+    reply: Reply,
+    options: Mapping[str, str],
+    *,
+    key: str | None = None,
+    expects: Expects = "answer",
+    number: int | None = None,
+) -> Classification:
+    """What a column's reply answers: :func:`classify` for each way in which a reply can end."""
+    match reply:
+        case Answered(text=text):
+            state: State = "answered"
+        case Truncated(text=text):
+            state = "truncated"
+        case Refused(text=text):
+            state = "refused"
+        case Failed():
+            state, text = "failed", ""
+        case _ as never:
+            assert_never(never)
+    return classify(text, options, key=key, expects=expects, state=state, number=number)
+
+
+class _Found(NamedTuple):
+    """What was found: a letter or a class, or why neither; and the characters of the reply it stands on."""
+
+    letter: str | None = None
+    outcome: Outcome | None = None
+    rule: str | None = None
+    span: tuple[int, int] | None = None
+    undecided: str | None = None
+
+
+def _outcome(letter: str, key: str | None, expects: Expects) -> Outcome | None:
+    """The class of a letter; none without a key to compare it with."""
+    if expects == "abstention":
+        return Outcome.WRONG
+    if key is None:
+        return None
+    return Outcome.CORRECT if letter == key.upper() else Outcome.WRONG
+
+
+def _by_state(
+    text: str, options: Mapping[str, str], state: State, number: int | None, stated: Confidence
+) -> _Found:
+    """How the reply ended comes first; only text that came whole, or says its letter before the cut, is read."""
+    match state:
+        case "refused":
+            return _Found(outcome=Outcome.REFUSAL, rule="finish reason")
+        case "failed":
+            return _Found(outcome=Outcome.FAILURE, rule="failed reply")
+        case "truncated":
+            found = _read(text, options, number, stated)
+            plain = found.letter is not None and found.rule not in ("text of one option", "option that")
+            if plain and found.span is not None and text[found.span[1] :].strip():
+                return found
+            return _Found(outcome=Outcome.FAILURE, rule="truncated before an answer")
+        case "answered":
+            if not text.strip():
+                return _Found(outcome=Outcome.FAILURE, rule="empty reply")
+            return _read(text, options, number, stated)
+        case _ as never:
+            assert_never(never)
+
+
+def _read(text: str, options: Mapping[str, str], number: int | None, stated: Confidence) -> _Found:
+    fields = structured(text)
+    if fields is not None and options:
+        said = next((fields[name] for name in _JSON_NAMES if name in fields), None)
+        if isinstance(said, str) and (inner := _decide(readable(said), options)).letter is not None:
+            return inner._replace(rule="JSON field", span=(0, len(text)))
+        return _Found(undecided="the reply is JSON without one letter")
+    read = readable(without_confidence(text, stated))
+    if not options:
+        return _phrased(read) or _Found(undecided=OPEN)
+    return _of_stretches(stretches(read), options, number)
+
+
+def _of_stretches(parts: Sequence[Stretch], options: Mapping[str, str], number: int | None) -> _Found:
+    """The decision on the stretch that answers the item; see :mod:`lacre.engine.questions`."""
+    first = _decide(parts[0].read, options)
+    if len(parts) == 1 or first.undecided != NOTHING:
+        return first
+    decisions = [(part.number, _decide(part.read, options)) for part in parts[1:]]
+    numbers = {own for own, _ in decisions if own is not None}
+    if number is not None and numbers:
+        own = [found for at, found in decisions if at == number and found.undecided != NOTHING]
+        return own[0] if own else _Found(undecided=NOTHING)
+    said = [found for _, found in decisions if found.undecided != NOTHING]
+    if len(numbers) <= 1:
+        if len({found.letter for found in said}) == 1:
+            return said[0]
+        return _Found(undecided=QUESTIONS if said else NOTHING)
+    quoting = [
+        found
+        for (_, found), part in zip(decisions, parts[1:], strict=True)
+        if (found.undecided or "").startswith("letter ") or _quotes(part.read, found.letter, options)
+    ]
+    return quoting[0] if len(quoting) == 1 and quoting[0].letter else _Found(undecided=QUESTIONS)
+
+
+def _quotes(read: Readable, letter: str | None, options: Mapping[str, str]) -> bool:
+    """Whether a stretch gives a letter with that option's own text."""
+    return letter is not None and any(
+        supports(letter, _following(read, at), options) for at in _places(read, letter)
+    )
+
+
+def _decide(read: Readable, options: Mapping[str, str]) -> _Found:
+    """The decision on text that answers one question."""
+    letters = letters_of(options)
+    alone = re.sub(r"^\W+|\W+$", "", read.text)
+    if len(alone) == 1 and alone.upper() in letters:
+        at = read.text.index(alone)
+        return _letter(read, Assertion(alone.upper(), "letter alone", Strength.LABEL, at, at + 1, at))
+    found = assertions(read, letters)
+    chosen = _chosen(read, found)
+    if isinstance(chosen, str):
+        return _Found(undecided=chosen)
+    if chosen is not None:
+        return _checked(read, chosen, options)
+    if wrong_one(read, letters):
+        return _Found(undecided=WRONG_ONE)
+    named = named_alone(read, options)
+    if named is not None:
+        return _Found(
+            letter=named.letter,
+            rule="text of one option",
+            span=(read.places[named.start], read.places[named.end]),
+        )
+    if phrased := _phrased(read):
+        return phrased
+    if listing(read, letters):
+        return _Found(undecided=LISTED)
+    return _Found(undecided=SEVERAL if _several(read, letters) else NOTHING)
+
+
+def _chosen(read: Readable, found: Sequence[Assertion]) -> Assertion | str | None:
+    """The assertion that stands, why none does, or none where there is none.
+
+    The last one stands when all of its strength agree with it, when it changes the mind in so many words, or
+    when it alone concludes; a plainer one outdoes a weaker one before it, and a later one of equal or less
+    strength that says otherwise leaves it open.
+    """
+    if not found:
+        return None
+    strongest = max(found, key=lambda each: (each.strength, each.at))
+    last = found[-1]
+    if len({each.letter for each in found}) == 1:
+        return strongest
+    if last.letter != strongest.letter and _changes(read, strongest, last):
+        return last
+    serious = [each for each in found if each.strength >= min(Strength.OPENING, strongest.strength)]
+    last = serious[-1]
+    if len({each.letter for each in serious}) == 1:
+        return last
+    others = [each for each in serious if each.letter != last.letter]
+    before = max(others, key=lambda each: each.at)
+    plainest = max(each.strength for each in others)
+    if last.strength > plainest:
+        return last
+    if last.strength == plainest and (last.final or _changes(read, before, last)):
+        return last
+    return SEVERAL
+
+
+def _changes(read: Readable, before: Assertion, after: Assertion) -> bool:
+    """Whether words between two assertions take the first one back."""
+    return bool(CHANGE.search(read.plain[before.at + 1 : after.end]))
+
+
+def _checked(read: Readable, chosen: Assertion, options: Mapping[str, str]) -> _Found:
+    """The chosen letter, unless the wrong one was asked for, or the text beside it is another option's."""
+    letters = letters_of(options)
+    if chosen.strength < Strength.LABEL and wrong_one(read, letters):
+        return _Found(undecided=WRONG_ONE)
+    for at in _places(read, chosen.letter):
+        following = _following(read, at)
+        own = at == chosen.at
+        whole = own and chosen.strength <= Strength.OPENING and _is_all(read, chosen, following)
+        if why := mismatch(chosen.letter, following, options, near=own, whole=whole):
+            return _Found(undecided=why)
+    if why := _other_text(read, chosen, options):
+        return _Found(undecided=why)
+    return _letter(read, chosen)
+
+
+def _places(read: Readable, letter: str) -> list[int]:
+    """Where a letter stands with something after it that may be its option's text."""
+    return [
+        match.start("l")
+        for match in re.finditer(rf"(?<![\w'’])(?P<l>{letter})(?=[\"'”’)\].:,–—-])", read.text)
+    ]
+
+
+def _following(read: Readable, at: int) -> str:
+    """The words right after a letter, to the end of their line."""
+    rest = read.text[at + 1 :].split("\n")[0]
+    return rest.lstrip("\"'”’)].:,–—- (“")
+
+
+def _is_all(read: Readable, chosen: Assertion, following: str) -> bool:
+    """Whether a reply is nothing but its letter and the text after it."""
+    before = read.text[: chosen.start].strip(" \n\"'“(*-")
+    return not before and read.text.rstrip().endswith(following.rstrip())
+
+
+def _other_text(read: Readable, chosen: Assertion, options: Mapping[str, str]) -> str | None:
+    """Why another option's text, alone on its line or before a letter at the end, speaks against the letter."""
+    lines = [readable(line) for line in read.text.split("\n") if line.strip()]
+    named = [found for line in lines if (found := named_alone(line, options)) and found.start == 0]
+    if chosen.rule == "letter at the end":
+        before = named_alone(read.part(0, chosen.at - 1), options)
+        named += [before] if before else []
+    other = next((found.letter for found in named if found.letter != chosen.letter), None)
+    return other and f"letter {chosen.letter} is asserted beside the text of option {other}"
+
+
+def _letter(read: Readable, chosen: Assertion) -> _Found:
+    return _Found(
+        letter=chosen.letter,
+        rule=chosen.rule,
+        span=(read.places[chosen.start], read.places[min(chosen.end, len(read.text))]),
+    )
+
+
+def _phrased(read: Readable) -> _Found | None:
+    said = phrase(read)
+    if said is None:
+        return None
+    return _Found(outcome=said.outcome, rule=said.rule, span=(read.places[said.start], read.places[said.end]))
+
+
+def _several(read: Readable, letters: frozenset[str]) -> bool:
+    """Whether two or more letters stand there as letters."""
+    seen = {
+        read.text[at]
+        for at in range(len(read.text))
+        if read.text[at] in letters and is_letter(read, at, named=False)
+    }
+    return len(seen) > 1

@@ -1,0 +1,423 @@
+"""Letters that a reply asserts: found by how they are said, never by standing there.
+
+A letter counts when the words around it say that it is the answer. Denied ("não é a B", "a alternativa B está
+incorreta"), listed ("A) ... B) ..."), joined ("B ou C") and supposed letters ("se fosse a B") do not, nor do the
+articles "a", "o" and the conjunction "e". All patterns run on text without accents, in lower case.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from enum import IntEnum
+from functools import lru_cache
+from itertools import pairwise
+from typing import NamedTuple
+
+from lacre.engine.readable import BOXED, Readable, sentences
+
+
+class Strength(IntEnum):
+    """How plainly a letter is said to be the answer."""
+
+    MENTION = 1  # "como indicado na alternativa A"
+    OPENING = 2  # the reply, or a line of it, is "B. texto da alternativa"
+    ASSERTION = 3  # "a alternativa correta é a B"
+    LABEL = 4  # "Resposta: B", \boxed{B}, the letter alone on the first or last line
+
+
+class Assertion(NamedTuple):
+    """One asserted letter.
+
+    Attributes:
+        rule: the name of the pattern.
+        start, end: the words that assert it, in the readable text; the letter stands at ``at``.
+        final: whether the words conclude ("portanto", "resposta final").
+    """
+
+    letter: str
+    rule: str
+    strength: Strength
+    start: int
+    end: int
+    at: int
+    final: bool = False
+
+
+_NOUN = r"(?:alternativa|letra|opcao|option|alternative|letter|choice|item|assertiva)"
+_RIGHT = (
+    r"(?:corret[ao]|cert[ao]|adequad[ao]|apropriad[ao]|verdadeir[ao]|escolhid[ao]|final|definitiv[ao]|coerente"
+    r"|plausivel|provavel|proxim[ao]|indicad[ao]|complet[ao]|best|correct|right|chosen|likely|accurate|appropriate)"
+)
+_RIGHTS = rf"(?:\s+(?:(?:a|the)\s+)?(?:(?:mais|melhor|most|unica)\s+)?{_RIGHT}(?:\s+e\s+{_RIGHT})?)"
+_IS = r"(?:e|eh|seria|seja|sera|deve\s+ser|deveria\s+ser|so\s+pode\s+ser|is|would\s+be|must\s+be|should\s+be)"
+_LINK = rf"(?:\s*(?::|=|->|=>|→|—|–|-)\s*|\s+{_IS}\s*:?\s+|\s+{_IS}\s*:\s*)"
+_THE = r"(?:(?:a|o|the|como|claramente|portanto|realmente)\s*,?\s+){0,3}"
+_OPEN = rf"[\"'“”‘’«(\[{BOXED}\s]*"
+_LETTER = r"(?P<l>[a-z])"
+_CLOSE = r"[\"'“”‘’»)\]]*"
+_ONE = rf"{_THE}(?P<noun>{_NOUN}{_RIGHTS}?\s*:?\s+(?:(?:e\s+)?(?:a|o)\s+)?)?{_OPEN}{_LETTER}{_CLOSE}"
+_ABOUT = (
+    r"(?:\s+(?:a|da|para\s+a|desta|dessa|to|for|of)\s+(?:(?:the|this|sua)\s+)?"
+    r"(?:\w+\s+)?(?:questao|pergunta|question)(?:\s+\d+)?)?"
+)
+
+_STOP = r"(?=\s*(?:[.!;:\n]|$|,\s*(?:e\s+nao|nao|pois|porque|ja\s+que|uma\s+vez)|\s(?:pois|porque|ja\s+que|because)\b))"
+
+_PATTERNS: tuple[tuple[str, Strength, str], ...] = (
+    (
+        "label",
+        Strength.LABEL,
+        rf"\b(?:resposta|gabarito(?:\s+oficial)?|answer|resp\.?|solucao){_RIGHTS}{{0,2}}{_ABOUT}{_LINK}{_ONE}",
+    ),
+    ("label", Strength.LABEL, rf"(?:^|\n)[^\w\n]*(?:r|gab|res|resp)\s*[.:]\s*[.:]?\s*{_ONE}"),
+    (
+        "label",
+        Strength.LABEL,
+        rf"\b(?:resposta|gabarito|answer)\s*,?\s+(?P<noun>{_NOUN})\s+{_OPEN}{_LETTER}{_CLOSE}",
+    ),
+    ("boxed", Strength.LABEL, rf"{BOXED}\s*(?P<noun>)\(?{_LETTER}{_CLOSE}"),
+    (
+        "option label",
+        Strength.LABEL,
+        rf"(?:^|\n)[^\w\n]*(?P<noun>{_NOUN}{_RIGHTS}?)\s*[:=]\s*{_OPEN}{_LETTER}{_CLOSE}",
+    ),
+    ("right option", Strength.ASSERTION, rf"\b{_NOUN}{_RIGHTS}{_ABOUT}{_LINK}{_ONE}"),
+    ("right option", Strength.ASSERTION, rf"\b{_RIGHT}\s+{_NOUN}{_ABOUT}{_LINK}{_ONE}"),
+    (
+        "right one",
+        Strength.ASSERTION,
+        rf"\b(?:a|o|the)\s+(?:(?:unic[ao]|mais)\s+)?(?:{_RIGHT}|melhor){_LINK}{_ONE}",
+    ),
+    (
+        "option is right",
+        Strength.ASSERTION,
+        rf"\b(?P<noun>{_NOUN})\s+{_OPEN}{_LETTER}{_CLOSE}[.,:;]?\s*"
+        r"(?:,?[\"“(][^\"”)\n]{1,200}[\"”)],?)?\s*(?:,[^,.\n]{1,80},)?"
+        r"\s*(?:(?:tambem|also)\s+)?(?:e|esta|seria|is)\s+(?:(?:tambem|also)\s+)?(?:a\s+|o\s+|the\s+)?(?:(?:unic[ao]|mais|melhor|most)\s+)?"
+        rf"(?:(?:resposta|{_NOUN}|one)\s+)?(?:que\s+melhor|que\s+mais|{_RIGHT}|resposta|melhor|answer)\b",
+    ),
+    ("option is", Strength.ASSERTION, rf"\b(?:a|the)\s+{_NOUN}\s+{_IS}\s*:?\s+{_ONE}{_STOP}"),
+    (
+        "it is",
+        Strength.ASSERTION,
+        r"(?:^|\n|[.,;:!?]\s+|\bmas\s+|\bbut\s+|\b(?:acho|acredito|creio|penso|diria|suponho)\s+que\s+(?:so\s+)?"
+        r"|\bi\s+(?:think|believe|guess)\s+(?:that\s+)?)(?:e\s+sim|sim|e|eh|seja|seria|it's|it’s|it\s+is)\s+"
+        rf"{_ONE}{_STOP}",
+    ),
+    (
+        "option that",
+        Strength.ASSERTION,
+        rf"\b{_NOUN}\s+(?:que|that|which)\s+[^.\n;]{{1,160}}?\s(?:e|seria|is)\s+{_ONE}",
+    ),
+    (
+        "choice",
+        Strength.ASSERTION,
+        r"\b(?:marc(?:o|aria|arei|amos)|escolh(?:o|eria|erei|emos|i)|opt(?:o|aria|ei)|assinal(?:o|aria|arei)"
+        r"|marque|assinale|escolha|sobra(?:ndo)?|resta(?:ndo)?|fic(?:o|aria|amos)|chut(?:o|aria)|respond(?:o|eria|erei)|apost(?:o|aria)|seleciono|vou"
+        r"|choose|pick|select|answer|go\s+with|deve-se\s+(?:marcar|assinalar))\s+"
+        rf"(?:(?:por|pela|com|na|em|de|apenas|somente|so|marcar|assinalar|escolher|responder|with)\s+)*{_ONE}",
+    ),
+    (
+        "conclusion",
+        Strength.ASSERTION,
+        r"\b(?:portanto|logo|assim|entao|provavelmente|possivelmente|por\s+isso|dess[ae]\s+(?:forma|modo|maneira)|em\s+suma|so|"
+        rf"therefore|thus|hence)\s*[,:]?\s+(?:{_IS}\s+)?{_ONE}{_STOP}",
+    ),
+    (
+        "option made right",
+        Strength.ASSERTION,
+        r"\b(?:torna(?:ndo)?|justifica(?:ndo)?|makes|making)\s+(?:a\s+|the\s+)?"
+        rf"(?P<noun>{_NOUN})\s+{_OPEN}{_LETTER}{_CLOSE}\.?\s*,?\s*(?:(?:como|as)\s+)?(?:(?:a|the)\s+)?{_RIGHT}\b",
+    ),
+    ("named", Strength.MENTION, rf"\b(?P<noun>{_NOUN})\s*:?\s*{_OPEN}{_LETTER}{_CLOSE}"),
+)
+
+# What a mention needs before it to count, where nothing plainer is said.
+_POINTING = re.compile(
+    r"(?:corresponde(?:nte|ndo)?\s+(?:a|ao)|indicad[ao]\s+n[ao]|mencionad[ao]\s+n[ao]|descrit[ao]\s+n[ao]"
+    r"|express[ao]\s+n[ao]|apresentad[ao]\s+n[ao]|alinha\s+com|ou\s+seja,?|isto\s+e,?|caracteriza|associad[ao]s?\s+(?:a|ao)"
+    r"|portanto,?|logo,?|assim,?|corresponds\s+to|como\s+(?:na|em)|que\s+e|leva\s+a|remete\s+a|,)\s*(?:a\s+|o\s+|the\s+)?$"
+)
+_DENIED_BEFORE = re.compile(
+    r"(?:\b(?:nao|nem|not|never|nunca|jamais|exceto|menos|except|rather\s+than|ao\s+contrario\s+d[aeo]|diferente\s+d[aeo]"
+    r"|em\s+vez\s+d[aeo]|descart\w+|elimin\w+|exclu\w+)\b\s*(?:\w+\s+){0,3}[(\"“]*)$"
+)
+_DENIED_AFTER = re.compile(
+    r"^[.)\]\"”]*\s*,?\s*(?:[(\"“][^)\"”\n]{1,200}[)\"”]\s*,?\s*)?(?:tambem\s+|also\s+)?"
+    r"(?:nao\b|(?:e|esta|seria|is|foi)\s+(?:claramente\s+|totalmente\s+|a\s+)?(?:in(?:corret|adequad|consistent|valid)\w*|errad\w+|"
+    r"fals\w+|descart\w+|eliminad\w+|menos\b|not\b|wrong|incorrect|false)|contraria|contradiz|confunde|erra\b|ignora|inverte"
+    r"|does\s+not|is\s+not|isn't|doesn't|can\s+be\s+(?:eliminated|ruled))"
+)
+_SUPPOSED = re.compile(
+    r"(?:\b(?:se|caso|if|quando|talvez|perhaps|maybe|poderia|might|could|parece|would\s+not)\b[^.\n]{0,40}"
+    r"|\b(?:nao|not)\s+(?:e\s+)?(?:corret[ao]\s+)?(?:diz\w*|afirm\w+|acho|creio|diria|concordo|acredito|verdade)\b[^.\n]{0,60}"
+    r"|\b(?:para|por\s+que|porque|why)\s+(?:a\s+)?)$"
+)
+_JOINED = re.compile(
+    r"^[.)\]\"”]*\s*(?:,|/|\be\b|\bou\b|\band\b|\bor\b|\be/ou\b)\s*(?:,\s*)?(?:tambem\s+)?(?:(?:a|o|as|the)\s+)?"
+    rf"(?P<noun>{_NOUN}s?\s+)?(?P<open>[(\"“]*)(?P<l>[a-z])(?P<close>[)\"”.]*)(?=\s*(?:[.,;:\n!?]|$|\b(?:e|ou|and|or|sao|estao|are|is|podem)\b))"
+)
+_JOINED_BEFORE = re.compile(
+    r"(?<!\w)[(\"“]?(?P<l>[A-Z])[)\"”.]{0,2}\s*(?:,|/|\be\b|\bou\b|\band\b|\bor\b)\s*(?:[ao]\s+)?[(\"“]?$"
+)
+_AFTER_BARE = re.compile(
+    r"^(?:\s*(?:[.,;:!?)\]\"”»\n]|$|[-–—]\s|\()|\s+(?:pois|porque|ja\s+que|uma\s+vez|visto|dado|por\b|because|since|as\b|que\b"
+    r"|e\s+nao|e\s+a\s+|e\s+o\s+|esta|is\b|seria))"
+)
+CHANGE = re.compile(
+    r"\b(?:espere|espera|pensando\s+(?:melhor|bem)|reconsider\w+|refazendo|revendo|corrigindo|corrijo|correcao|na\s+verdade|"
+    r"melhor\s+dizendo|retific\w+|mudo|mudei|enganei|errei|equivoc\w+|desculpe|opa|ops|perdao|alias|digo|wait|actually|"
+    r"on\s+second\s+thought|let\s+me\s+re\w+|correction|sorry|i\s+made|apos\s+(?:revis|reavali|anali)\w+|analisando\s+melhor)\b"
+)
+_FINAL = re.compile(
+    r"\b(?:final|finalmente|definitiv\w+|portanto|logo|assim|entao|conclu\w+|em\s+suma|resumo|dess[ae]\s+(?:forma|modo|maneira)|"
+    r"therefore|thus|hence|so|in\s+conclusion|final\s+answer)\b"
+)
+WRONG_ONE = re.compile(
+    rf"\b(?:{_NOUN}|resposta|unica|a)\s+(?:que\s+(?:esta\s+)?)?(?:incorret[ao]|errad[ao]|fals[ao]|incorrect|wrong|false|inadequad[ao])"
+    rf"{_LINK}{_ONE}"
+)
+
+
+@lru_cache(maxsize=1)
+def _compiled() -> tuple[tuple[str, Strength, re.Pattern[str]], ...]:
+    return tuple((name, strength, re.compile(pattern)) for name, strength, pattern in _PATTERNS)
+
+
+def assertions(read: Readable, letters: frozenset[str]) -> list[Assertion]:
+    """The letters that a reply asserts, in order of their places; see the module for what does not count."""
+    groups = option_lines(read, letters)
+    listed = _listed(groups)
+    found: dict[int, Assertion] = {}
+    for name, strength, pattern in _compiled():
+        position = 0
+        while match := pattern.search(read.plain, position):
+            # From the letter on, for two assertions may share words.
+            position = max(match.start() + 1, match.start("l"))
+            if match.start("l") in listed:
+                continue
+            assertion = _assertion(read, match, name, strength, letters)
+            if assertion and (assertion.at not in found or found[assertion.at].strength < strength):
+                found[assertion.at] = assertion
+    for assertion in _standing(read, groups, letters):
+        if assertion.at not in found or found[assertion.at].strength < assertion.strength:
+            found[assertion.at] = assertion
+    return sorted(found.values(), key=lambda assertion: assertion.at)
+
+
+def _assertion(
+    read: Readable, match: re.Match[str], name: str, strength: Strength, letters: frozenset[str]
+) -> Assertion | None:
+    """What a pattern found, if the letter is one, and nothing around it takes it back."""
+    at = match.start("l")
+    letter = read.text[at].upper()
+    named = bool(match["noun"])
+    if letter not in letters or not is_letter(read, at, named=named):
+        return None
+    before = read.plain[_clause(read, match.start()) : match.start()]
+    after = read.plain[match.end("l") : match.end("l") + 260]
+    if _DENIED_BEFORE.search(before) or _SUPPOSED.search(before) or joined(read, at, letters):
+        return None
+    if name != "option is right" and _DENIED_AFTER.match(after):
+        return None
+    if name == "it is" and re.search(r"(?:^|\n)\W*\w$", read.plain[: match.start()]):
+        return None  # "B. É a letra D" speaks of B
+    if re.match(r"[.)\]\"” ]*\?", after):
+        return None
+    if name == "named" and not _POINTING.search(before) and not _opens(read, match.start(), match.end()):
+        return None
+    if name == "named" and _opens(read, match.start(), match.end()):
+        strength, name = Strength.OPENING, "option named"
+    final = bool(_FINAL.search(before) or _FINAL.search(match[0]))
+    return Assertion(letter, name, strength, match.start(), match.end(), at, final)
+
+
+def _listed(groups: Sequence[Sequence[Line]]) -> frozenset[int]:
+    """Places of letters that begin a list of options in order, as a question that is said again has one."""
+    listed = {line.at for group in groups for line in group if line.lists}
+    for group in groups:
+        for line, after in pairwise(group):
+            if ord(after.letter) == ord(line.letter) + 1:
+                listed |= {line.at, after.at}
+    return frozenset(listed)
+
+
+def _clause(read: Readable, at: int) -> int:
+    """Where the sentence begins that a place is in, at most 160 characters back."""
+    first = max(0, at - 160)
+    cut = max(read.plain.rfind(mark, first, at) for mark in (". ", "\n", "; ", "? ", "! "))
+    return max(first, cut + 1)
+
+
+def _opens(read: Readable, start: int, end: int) -> bool:
+    """Whether words begin a line, and end with it or before a stop: "Alternativa D", "Letra D. Confio"."""
+    line = read.plain[read.plain.rfind("\n", 0, start) + 1 : start]
+    return not line.strip(" \"'“(-•") and bool(re.match(r"\s*(?:[.,;:\n]|$|[-–—]\s|\()", read.plain[end:]))
+
+
+def is_letter(read: Readable, at: int, *, named: bool) -> bool:
+    """Whether the character at a place is an option's letter, not part of a word, an article or a unit.
+
+    ``named``: the word "alternativa", "letra" ... stands right before it.
+    """
+    text = read.text
+    before, after = text[at - 1 : at], text[at + 1 : at + 2]
+    if before.isalnum() or after.isalnum() or after in ("'", "’", "°", "_") or before in ("'", "’", "_"):
+        return False
+    if after in "-–/" and after and text[at + 2 : at + 3].isalnum() and not named:
+        return False
+    closed = after in (")", "]", '"', "”", "'", ".")
+    enclosed = before == BOXED or (before in ("(", "[", '"', "“", "'") and closed)
+    if enclosed or after == ")":
+        return True
+    if text[at].isupper():
+        return named or text[at] not in "AEO" or bool(_AFTER_BARE.match(read.plain[at + 1 :]))
+    if not named:
+        # A small letter is an article or a variable, unless it is all the line says.
+        return after in ("", "\n", ".") and text[at] not in "ao"
+    return bool(_AFTER_BARE.match(read.plain[at + 1 :]))
+
+
+def joined(read: Readable, at: int, letters: frozenset[str]) -> bool:
+    """Whether a letter is one of several said together: "B ou C", "D. e E.", "A, B e D"."""
+    match = _JOINED.match(read.plain, 0) if at < 0 else _JOINED.match(read.plain[at + 1 : at + 80])
+    if match:
+        other = at + 1 + match.start("l")
+        letter = read.text[other]
+        plain_letter = match["open"] or match["noun"] or letter.isupper()
+        if letter.upper() in letters and letter.upper() != read.text[at].upper() and plain_letter:
+            return True
+    back = read.text[max(0, at - 40) : at]
+    pair = _JOINED_BEFORE.search(back)
+    return bool(pair and pair["l"] in letters and pair["l"] != read.text[at].upper())
+
+
+_INLINE = re.compile(r"(?<![\w])\(?([A-Z])\)\s|(?<![\w])([A-Z])\.\s+(?=[A-ZÀ-Ú])")
+_LINE_LETTER = re.compile(r"^[\s\"'“”‘’(\[•>*-]*(?P<l>[a-z])[\"'”’)\]]*\s*[.)\]:–—-]*[\"'”’]*\s*[.!]?\s*$")
+_LINE_OPTION = re.compile(
+    r"^[\s\"'“”‘’•>*-]*[(\[\"“]?(?P<l>[a-z])[\"'”’)\]]*"
+    r"(?:\s*[.):\]]+|\s+[-–—]|\s*[-–—]\s)\s*(?P<text>\S.*)$"
+)
+_VERDICT = re.compile(
+    r"(?:^|\n)[^\w\n]*(?P<l>[a-z])\s*[)\].:–—-]+\s*[\"“]?(?:(?:e|esta)\s+)?(?:a\s+)?"
+    r"(?:(?:alternativa|opcao|resposta|option|answer)\s+)?(?:corret[ao]|cert[ao]|verdadeir[ao]|correct)\b"
+)
+_LINE_REASON = re.compile(
+    r"^[^\w]*(?P<l>[a-z])[\"'”’)\]]*\s*,?\s+(?:(?:pois|porque|ja\s+que|uma\s+vez\s+que|because|since)\b"
+    rf"|(?:e|esta|is)\s+(?:a\s+|the\s+)?(?:{_NOUN}\s+)?(?:{_RIGHT}|resposta|answer)\b)"
+)
+_TRAILING = re.compile(r"[\s\"”][(\[](?P<l>[A-Z])[)\]][\s.\"”]*$")
+
+
+class Line(NamedTuple):
+    """A line that says an option: its letter and place, where it ends, and what else it holds.
+
+    Attributes:
+        bare: nothing but the letter.
+        lists: other options too, written out after the first.
+    """
+
+    letter: str
+    at: int
+    end: int
+    bare: bool
+    lists: bool
+
+
+def option_lines(read: Readable, letters: frozenset[str]) -> list[list[Line]]:
+    """Lines that state an option, "B" or "B) texto"; lines that follow each other stand together."""
+    groups: list[list[Line]] = []
+    start = 0
+    open_group = False
+    for raw in read.plain.split("\n"):
+        end = start + len(raw)
+        line = _line(read, start, end, letters)
+        if line:
+            if open_group:
+                groups[-1].append(line)
+            else:
+                groups.append([line])
+            open_group = True
+        elif raw.strip():
+            open_group = False
+        start = end + 1
+    return groups
+
+
+def _line(read: Readable, start: int, end: int, letters: frozenset[str]) -> Line | None:
+    raw = read.plain[start:end]
+    match = _LINE_LETTER.match(raw) or _LINE_OPTION.match(raw)
+    if match is None:
+        return None
+    at = start + match.start("l")
+    if read.text[at].upper() not in letters:
+        return None
+    bare = "text" not in match.re.groupindex
+    letter = read.text[at].upper()
+    text = "" if bare else read.text[start + match.start("text") : end]
+    others = {first or second for first, second in _INLINE.findall(text)} & letters
+    return Line(letter, at, end, bare, len(others - {letter}) >= 2)
+
+
+def _standing(read: Readable, groups: Sequence[Sequence[Line]], letters: frozenset[str]) -> list[Assertion]:
+    """Letters said by standing alone: on the first or last line, or as the only option that is written out."""
+    found: list[Assertion] = []
+    length = len(read.text.rstrip())
+    first = len(read.text) - len(read.text.lstrip())
+    for group in groups:
+        line = group[0]
+        if len({each.letter for each in group}) > 1:
+            continue
+        opens = not read.text[: line.at].strip(" \n\"'“(•*-")
+        closes = group[-1].end >= length
+        introduced = read.text[: line.at].rstrip(" \n\"'“(•*-").endswith(":")
+        if line.bare and (opens or closes or introduced):
+            found.append(
+                Assertion(line.letter, "letter alone", Strength.LABEL, line.at, line.at + 1, line.at)
+            )
+        elif not line.bare and (opens or introduced or (closes and len(groups) == 1)) and not line.lists:
+            found.append(
+                Assertion(line.letter, "option written out", Strength.OPENING, line.at, line.end, line.at)
+            )
+    verdicts = {read.text[m.start("l")].upper(): m for m in _VERDICT.finditer(read.plain)}
+    if len(verdicts) == 1:
+        # Several would be verdicts on statements, as items that ask for the incorrect one get them.
+        letter, match = next(iter(verdicts.items()))
+        if letter in letters:
+            at = match.start("l")
+            found.append(Assertion(letter, "called right", Strength.LABEL, at, match.end(), at))
+    reason = _LINE_REASON.match(read.plain)
+    if reason and read.text[reason.start("l")].upper() in letters:
+        at = reason.start("l")
+        found.append(
+            Assertion(read.text[at].upper(), "letter and reason", Strength.OPENING, at, reason.end(), at)
+        )
+    trailing = _TRAILING.search(read.text[:length])
+    if trailing and trailing["l"] in letters and trailing.start() > first:
+        at = trailing.start("l")
+        alone = len(re.findall(r"\([A-Z]\)", read.text)) == 1
+        if alone:
+            found.append(Assertion(trailing["l"], "letter at the end", Strength.OPENING, at, at + 1, at))
+    return found
+
+
+def listing(read: Readable, letters: frozenset[str]) -> bool:
+    """Whether a reply does no more than write out options: two or more, one under the other."""
+    return any(len({line.letter for line in group}) > 1 for group in option_lines(read, letters))
+
+
+def wrong_one(read: Readable, letters: frozenset[str]) -> bool:
+    """Whether a reply singles out a wrong option, as items that ask for the incorrect one want it."""
+    return any(read.text[m.start("l")].upper() in letters for m in WRONG_ONE.finditer(read.plain))
+
+
+def last_sentence(read: Readable) -> Readable:
+    """The last sentence of a reply."""
+    spans = sentences(read.text)
+    return read.part(*spans[-1]) if spans else read
+
+
+def letters_of(options: Mapping[str, str]) -> frozenset[str]:
+    """The letters that a reply may choose from."""
+    return frozenset(letter.upper() for letter in options)

@@ -1,0 +1,114 @@
+"""Words with which a column refuses, or says that it does not know: Portuguese first, English too (SPEC L10).
+
+Looked for only where no letter is asserted. A refusal is a matter of policy; whoever cannot see the figure, or
+misses a datum, abstains. All patterns run on text without accents, in lower case.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from lacre.engine.readable import Readable, sentences
+from lacre.scoring.outcomes import Outcome
+
+_DO = (
+    r"(?:ajudar|ajuda-l[oa]|opinar|responder|responde-l[oa]|fornecer|atender|auxiliar|discutir|participar|continuar|cumprir|emitir"
+    r"|dar|oferecer|comentar|prosseguir|realizar|gerar|criar|apoiar|tomar\s+partido|expressar|recomendar|fazer\s+isso|falar)"
+)
+_ENGLISH_DO = (
+    r"(?:help|assist|answer|provide|respond|comply|discuss|fulfill|engage|continue|support|offer|share|give|express"
+    r"|create|generate|participate|promote)"
+)
+_REFUSALS = re.compile(
+    rf"\bnao\s+(?:posso|poderei|devo|vou|me\s+e\s+permitido|estou\s+autorizad[oa]\s+a|tenho\s+permissao\s+para)\s+(?:\w+\s+){{0,2}}?{_DO}\b"
+    rf"|\bnao\s+(?:sou|e)\s+capaz\s+de\s+(?:opinar|emitir)\b|\bnao\s+(?:tenho|emito|possuo|expresso)\s+(?:uma\s+)?opini\w+"
+    r"|\b(?:recuso-me|me\s+recuso|prefiro\s+nao\s+(?:opinar|comentar|discutir|falar))\b"
+    r"|\b(?:viola|contraria|fere|infringe|vai\s+contra)\s+(?:as\s+|minhas\s+|nossas\s+|a\s+|minha\s+)?(?:\w+\s+)?(?:diretrizes|politicas?|normas|regras)\b"
+    rf"|\b(?:i\s+)?(?:cannot|can't|can’t|can\s+not|won't|will\s+not|am\s+not\s+able\s+to|i'm\s+not\s+able\s+to|unable\s+to)\s+(?:\w+\s+){{0,2}}?{_ENGLISH_DO}\b"
+    r"|\bagainst\s+(?:my|the|our)\s+(?:\w+\s+)?(?:policy|policies|guidelines)\b|\bi\s+must\s+decline\b"
+)
+_LACK = (
+    r"(?:inform\w+|dados?|contexto|imagem|imagens|figura|grafico|tabela|texto|enunciado|mapa|charge|valor(?:es)?|alternativas|conteudo"
+    r"|information|data|context|image|picture|figure|graph|table|text|detail\w*)"
+)
+_LACKING = re.compile(
+    rf"\b(?:sem|falt\w+|insuficiente\w*|ausencia\s+de|without|missing|lack\w*|insufficient|not\s+enough|enough)\b[^.\n]{{0,60}}\b{_LACK}\b"
+    rf"|\b{_LACK}\b[^.\n]{{0,40}}\b(?:insuficiente\w*|suficientes?|falt\w+|ausentes?|insufficient|missing)\b"
+    rf"|\bnao\s+(?:\w+\s+){{0,3}}(?:ver|visualizar|acess\w+|acesso|enxergar)\b"
+    rf"|\b(?:see|view|access)\s+(?:the\s+|any\s+)?(?:image|picture|figure|graph)"
+)
+_DECIDE = (
+    r"(?:responder|determinar|identificar|definir|saber|resolver|calcular|dizer|escolher|decidir|inferir|precisar|indicar"
+    r"|encontrar|avaliar|apontar|assinalar|visualizar|ver|analisar)"
+)
+_ABSTENTIONS = re.compile(
+    r"\b(?:(?:eu\s+)?nao\s+(?:sei(?!\s+(?:se|que)\b)|faco\s+ideia|tenho\s+(?:certeza|ideia|como\s+(?:saber|responder|determinar)|"
+    r"(?:informac\w+|dados|conhecimento|elementos|contexto)))"
+    rf"|nao\s+(?:e|foi|seria|ha\s+como|ha\s+forma\s+de|da\s+para)\s*(?:possivel\s+)?{_DECIDE}"
+    rf"|nao\s+(?:consigo|consegui|conseguiria|posso|podemos|se\s+pode|sou\s+capaz\s+de)\s+(?:\w+mente\s+)?{_DECIDE}"
+    rf"|(?:e\s+)?impossivel\s+{_DECIDE}"
+    r"|nao\s+ha\s+(?:informac\w+|dados|elementos|contexto)(?:\s+suficientes?)?"
+    r"|(?:faltam?|sao\s+insuficientes)\s+(?:as\s+|os\s+|o\s+|a\s+)?(?:informac\w+|dados|elementos|valor\w*|contexto|imagem|figura|grafico)"
+    r"|(?:informac\w+|dados)\s+(?:sao\s+)?insuficientes"
+    r"|(?:prefiro|opto\s+por)\s+nao\s+responder|sem\s+resposta|deixo\s+em\s+branco|abstenho-me|me\s+abstenho"
+    r"|i\s+(?:do\s+not|don't|don’t)\s+(?:know|have\s+(?:enough|sufficient))|(?:i'm|i\s+am)\s+not\s+sure"
+    r"|(?:cannot|can't|can\s+not|could\s+not|unable\s+to)\s+(?:be\s+)?(?:determin\w+|identif\w+|see|view|tell|solve\w*|calculat\w+)"
+    r"|(?:not\s+enough|insufficient)\s+(?:information|data|context))\b"
+)
+# What may stand before the words and leave them what they are.
+_BEFORE = re.compile(
+    r"^[^\w]*(?:(?:infelizmente|desculpe?|lamento|sinto\s+muito|portanto|logo|assim|mas|entao|eu|resposta|como|com|sem|diante|dado"
+    r"|pel[ao]s?|a\s+partir|considerando|na\s+ausencia|visto|devido|nessas|dess[ae]|sinceramente|honestamente|unfortunately|sorry|"
+    r"i'm\s+sorry|i\s+apologize|apologies|so|therefore|without|based|given|as|because|since|since|however|porem|contudo|no\s+entanto|"
+    r"nao|a\s+resposta|resposta\s+correta|para\s+est[ae])\b.*)?$"
+)
+
+
+class Phrase(NamedTuple):
+    """Words that say why there is no answer: their class and place in the readable text."""
+
+    outcome: Outcome
+    rule: str
+    start: int
+    end: int
+
+
+def phrase(read: Readable) -> Phrase | None:
+    """The refusal or abstention that a reply without a letter states, none when it states neither.
+
+    A refusal counts anywhere; an abstention in the first or last sentence, for in between it is an argument
+    ("não é possível determinar o sinal, mas ..."). Words in quotation marks are somebody else's.
+
+    >>> from lacre.engine.readable import readable
+    >>> phrase(readable("Desculpe, mas não posso ajudar com isso.")).outcome.letter
+    'R'
+    >>> phrase(readable("Não é possível responder: falta o valor de R2.")).outcome.letter
+    'A'
+    """
+    spans = sentences(read.text)
+    if not spans:
+        return None
+    for start, end in spans:
+        sentence = read.plain[start:end]
+        match = _REFUSALS.search(sentence)
+        if match and not _quoted(sentence, match.start()) and not _LACKING.search(sentence):
+            return Phrase(Outcome.REFUSAL, "refusal", start + match.start(), start + match.end())
+    for start, end in dict.fromkeys((spans[0], spans[-1])):
+        sentence = read.plain[start:end]
+        match = _ABSTENTIONS.search(sentence)
+        if match is None or _quoted(sentence, match.start()):
+            continue
+        if _BEFORE.match(sentence[: match.start()]):
+            return Phrase(Outcome.ABSTENTION, "abstention", start + match.start(), start + match.end())
+    return None
+
+
+def _quoted(sentence: str, at: int) -> bool:
+    """Whether a place stands in quotation marks."""
+    before = sentence[:at]
+    return (
+        before.count('"') % 2 == 1
+        or before.count("“") > before.count("”")
+        or before.count("«") > before.count("»")
+    )

@@ -1,0 +1,166 @@
+"""Options recognised by their text: alone as an answer, or beside a letter that is not theirs."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import NamedTuple
+
+from rapidfuzz.distance import Indel
+
+from lacre.engine.readable import Readable, readable, sentences
+
+ALIKE = 0.85
+"""Similarity, 0 to 1, from which a text counts as an option's own, give or take a slip of the pen."""
+NEAR = 0.7
+"""Similarity from which a text may be an option's, in other words or another language."""
+APART = 0.55
+"""Similarity below which it is not."""
+SHORT, TELLING, BEGUN = 4, 8, 12
+"""Characters of a text too short to be compared by similarity; of one that is no accident; of one broken off."""
+
+_NOT_WORD = re.compile(r"[\W_]+")
+_TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+")
+
+_CONCLUDING = re.compile(
+    r"^[^\w]*(?:portanto|logo|assim|entao|resposta|a\s+resposta|dess[ae]\s+(?:forma|modo|maneira)|therefore|so|the\s+answer|concluo)\b"
+)
+_DENIED = re.compile(r"\b(?:nao|nem|not|never|exceto|errad\w+|incorret\w+|descart\w+)\b")
+
+
+class Named(NamedTuple):
+    """An option named by its text, and where the text stands."""
+
+    letter: str
+    start: int
+    end: int
+
+
+def named_alone(read: Readable, options: Mapping[str, str]) -> Named | None:
+    """The one option whose text is the reply, ends its only sentence, or ends a last sentence that concludes.
+
+    None when no option's text is there, when several are, or when the sentence denies.
+
+    >>> options = {"A": "4,2", "B": "42", "C": "Nenhuma das anteriores."}
+    >>> named_alone(readable("O resultado é 42."), options).letter
+    'B'
+    >>> named_alone(readable("O resultado é 420."), options) is None
+    True
+    """
+    spans = sentences(read.text)
+    if not spans:
+        return None
+    start, end = spans[-1]
+    sentence = read.part(start, end)
+    if len(spans) > 1 and not _CONCLUDING.match(sentence.plain):
+        return None
+    places = _places(sentence, options)
+    ending = [named for named in places if not re.search(r"\w", sentence.text[named.end :])]
+    if len({named.letter for named in places}) != 1 or not ending:
+        return None
+    found = ending[0]
+    whole = not re.search(r"\w", sentence.text[: found.start])
+    if not whole and (_DENIED.search(sentence.plain[: found.start]) or not _tells(options[found.letter])):
+        return None
+    return Named(found.letter, start + found.start, start + found.end)
+
+
+def key(text: str) -> str:
+    """A text for comparing: its letters and digits, without accents, case or spaces.
+
+    >>> key("R$ 4,50 por m²: não") == key("r$4,50 POR M2 — NAO")
+    True
+    """
+    return _NOT_WORD.sub("", "".join(unicodedata.normalize("NFKC", c) for c in readable(text).plain))
+
+
+def _tells(text: str) -> bool:
+    """Whether a text is more than a letter or a Roman numeral, which stand in sentences for other things."""
+    return len(key(text)) > 1 and not re.fullmatch(r"\W*[IVX]+\W*", text)
+
+
+def _places(sentence: Readable, options: Mapping[str, str]) -> list[Named]:
+    """Where options' texts stand in a sentence; one inside the text of another does not count."""
+    found: list[Named] = []
+    for letter, text in options.items():
+        pattern = _pattern(text)
+        found += (
+            [Named(letter, *match.span()) for match in pattern.finditer(sentence.plain)] if pattern else []
+        )
+    return [
+        named
+        for named in found
+        if not any(o.start <= named.start and named.end <= o.end and o[1:] != named[1:] for o in found)
+    ]
+
+
+def _pattern(text: str) -> re.Pattern[str] | None:
+    """A pattern that finds an option's words and figures, whatever stands between them; none when it has none."""
+    words = re.findall(r"\w+|(?<=\d)[.,](?=\d)|[-−+](?=\d)|%", readable(text).plain)
+    if not any(re.search(r"\w", word) for word in words):
+        return None
+    body = re.escape(words[0])
+    for before, word in pairwise(words):
+        # Between figures nothing but a thin or full space; between words what a typist may put there.
+        gap = r"\s?" if before[-1].isdecimal() and word[0].isdecimal() else r"[^\w\n]{0,3}"
+        body += gap + re.escape(word)
+    # A figure must not be the end or the beginning of a longer one: "4 800" holds no 800.
+    return re.compile(rf"(?<![\w])(?<!\d[.,\s])(?<![-−]){body}(?!\w)(?![.,\s]\d)", re.IGNORECASE)
+
+
+def mismatch(
+    letter: str, following: str, options: Mapping[str, str], *, near: bool, whole: bool
+) -> str | None:
+    """Why the text after a letter speaks against it; none when it does not.
+
+    The text is compared with each option, over that option's length. It speaks against the letter when it is
+    another option's and not its own; with ``near``, when it is like another's, in other words or in another
+    language; and, where the reply consists of nothing else (``whole``), when it is short and like no option.
+
+    >>> options = {"A": "Salvador", "B": "Rio de Janeiro", "C": "Brasília"}
+    >>> mismatch("B", "Brasília", options, near=True, whole=True)
+    'letter B stands beside the text of option C'
+    >>> mismatch("B", "Rio de janeiro.", options, near=True, whole=True) is None
+    True
+    """
+    said = key(following)
+    own = key(options.get(letter, ""))
+    if own == letter.lower():
+        own = ""  # an option that is an image, or whose text was lost
+    if not said or not any(map(key, options.values())):
+        return None
+    alike = {name: _alike(following, text) for name, text in options.items() if key(text)}
+    mine = alike.get(letter, 0.0)
+    other = max((name for name in alike if name != letter), key=lambda name: alike[name], default=None)
+    if other is not None and alike[other] > mine:
+        if alike[other] >= ALIKE and (mine < ALIKE or alike[other] == 1.0):
+            return f"letter {letter} stands beside the text of option {other}"
+        if near and alike[other] >= NEAR and mine < APART:
+            return f"letter {letter} stands beside a text like that of option {other}"
+    longest = max(len(key(text)) for text in options.values())
+    if whole and own and mine < APART and len(said) <= 2 * longest:
+        return f"letter {letter} stands beside a text that is none of the options"
+    return None
+
+
+def _alike(following: str, option: str) -> float:
+    """Similarity, 0 to 1, of an option's text with the beginning of what was said, or with what was begun of it.
+
+    Texts of a few characters must agree word for word: "Isso" is not option "I".
+    """
+    text = key(option)
+    if len(text) <= SHORT:
+        count = len(_TOKEN.findall(option))
+        return float(key(" ".join(_TOKEN.findall(following)[:count])) == text)
+    said = key(following)
+    if len(said) >= BEGUN and text.startswith(said):
+        return 1.0
+    return float(Indel.normalized_similarity(said[: len(text)], text))
+
+
+def supports(letter: str, following: str, options: Mapping[str, str]) -> bool:
+    """Whether the text after a letter is plainly that option's own, and long enough to be no accident."""
+    text, said = key(options.get(letter, "")), key(following)
+    return len(text) >= TELLING and len(said) >= TELLING and _alike(following, options[letter]) >= ALIKE
