@@ -221,7 +221,7 @@ def test_the_alignment_scores_two_m_over_t(sentence: str, stretch: str, score: f
 @pytest.mark.parametrize(
     "stem",
     [
-        "![](https://exemplo.test/2021/33/3f0c8ec0-de44-43da-a545-9677e6128f.jpg) O grilo cantou no varal a noite inteira.",
+        "![](https://exemplo.test/2021/3f0c8ec0-de44-43da-a545.jpg) O grilo cantou no varal a noite inteira.",
         "O grilo cantou no varal a noite inteira. https://exemplo.test/paginas/3f0c8ec0/de44/43da/a545/967701e6128f",
         "O grilo cantou no varal a noite inteira (www.exemplo.test/x-y-z-3f0c8ec0-de44-43da-a545-967701).",
     ],
