@@ -279,6 +279,7 @@ def _scoring_out_of_range(rules: Rules) -> Iterator[tuple[tuple[str, str], str, 
         # Written so that nan, which TOML allows, fails it too.
         if not 0 < getattr(rules.gates, name) <= 1:
             yield ("gates", name), "is not between 0 and 1", "0.70 is what LUA asks of a binary criterion"
-    for section, name in (("gates", "judge_verdicts"), ("strata", "smallest")):
+    runs = (("run", name) for name in ("choice_runs", "open_runs", "attempts", "limit_wait"))
+    for section, name in (("gates", "judge_verdicts"), ("strata", "smallest"), *runs):
         if getattr(getattr(rules, section), name) < 1:
             yield (section, name), "is below 1", "Give a number"
