@@ -27,9 +27,6 @@ FIELDS = (
 )
 """What a row may say of an answer; ``--map`` gives them the names of its columns."""
 
-NOT_GIVEN = "(not given)"
-"""The group of answers without a value in the field they are split by."""
-
 _TEXT_FORMATS = (".csv", ".tsv", ".tab")
 _PACKINGS = (".gz", ".zst", ".bz2", ".xz")
 _LABEL = re.compile(r"[\W_]*(?:(?P<letter>[^\W\d_])|(?P<number>\d{1,2}))[\W_]*")
@@ -197,7 +194,7 @@ class _Reader:
             if name.partition(".")[0] not in columns and name not in columns:
                 raise InputError(path, f"no column '{name}' (for {field})", there)
         for name in keep:
-            if name.partition(".")[0] not in columns and name not in columns:
+            if name.partition(".")[0] not in columns and name not in columns and "fields" not in columns:
                 raise InputError(path, f"no column '{name}' to split by", there)
         self.names = {field: mapping.get(field, field) for field in FIELDS}
         has = {
@@ -233,7 +230,7 @@ class _Reader:
             confidence=self._share(row, "confidence"),
             expects=self._expects(row),
             looks_sensitive=self._flag(row, "looks_sensitive"),
-            fields={name: _shown(_value(row, name)) for name in self.keep},
+            fields={name: _shown(_kept(row, name)) for name in self.keep},
         )
 
     def _get(self, row: Row, field: str) -> Any:
@@ -330,14 +327,21 @@ def _value(row: Row, name: str) -> Any:
     return value
 
 
+def _kept(row: Row, name: str) -> Any:
+    """The value of a column to split by; answers that lacre wrote keep theirs in ``fields``."""
+    value = _value(row, name)
+    return _value(row, f"fields.{name}") if value is None else value
+
+
 def _shown(value: Any) -> str:
-    """A value to split by, as text; an object as ``axis=value/axis=value``."""
+    """A value to split by, as text: an object as ``axis=value/axis=value``, a list parted by ``;``."""
     if isinstance(value, dict):
         return "/".join(f"{axis}={_shown(part)}" for axis, part in sorted(value.items()))
     if isinstance(value, bool):
         return str(value).lower()
-    text = "" if value is None else str(value).strip()
-    return text or NOT_GIVEN
+    if isinstance(value, list):
+        return ";".join(map(_shown, value))
+    return "" if value is None else str(value).strip()
 
 
 def _is_text(path: Path) -> bool:

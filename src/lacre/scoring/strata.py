@@ -118,7 +118,7 @@ def by_fields(
             raise InputError(f"field '{field}'", "no answer has it", f"There are: {known}")
     groups: dict[tuple[str, ...], list[Answer]] = {}
     for answer in given:
-        for values in _places(answer, fields):
+        for values in places(answer, fields):
             groups.setdefault(values, []).append(answer)
     strata = [_stratum(values, group, metric, smallest) for values, group in sorted(groups.items())]
     return Strata(
@@ -129,13 +129,17 @@ def by_fields(
     )
 
 
-def _places(answer: Answer, fields: Sequence[str]) -> list[tuple[str, ...]]:
-    """The strata that an answer is in."""
-    places: list[tuple[str, ...]] = [()]
+def places(answer: Answer, fields: Sequence[str]) -> list[tuple[str, ...]]:
+    """The strata that an answer is in: one, or several where a field holds values parted by ``;``.
+
+    >>> places(Answer(column="m", item="a", score=1.0, fields={"tag": "TU; MR"}), ["tag"])
+    [('TU',), ('MR',)]
+    """
+    found: list[tuple[str, ...]] = [()]
     for field in fields:
         values = [part.strip() for part in answer.fields.get(field, "").split(";") if part.strip()]
-        places = [(*place, value) for place in places for value in dict.fromkeys(values or [NOT_SAID])]
-    return places
+        found = [(*place, value) for place in found for value in dict.fromkeys(values or [NOT_SAID])]
+    return found
 
 
 def _stratum(values: tuple[str, ...], group: Sequence[Answer], metric: Metric, smallest: int) -> Stratum:
