@@ -23,7 +23,8 @@ from lacre.registry.events import Event, Open, Split, Why
 from lacre.registry.items import Change, Item, Source
 from lacre.registry.ledger import Signer
 from lacre.rotation.beacon import Randomness, come_out, instant, source_due, source_name
-from lacre.rotation.public import Public, ledger_path, rows_file, without
+from lacre.rotation.history import History
+from lacre.rotation.public import Public, ledger_path, without
 from lacre.rotation.records import (
     BEACON_FILE,
     DRAW_FILE,
@@ -40,6 +41,7 @@ from lacre.rotation.records import (
     read_round_file,
     record_bytes,
 )
+from lacre.sealing.batches import rows_bytes
 from lacre.sealing.commitments import Opening, Row, opens, rows_root
 from lacre.sealing.dsse import verify
 from lacre.sealing.keyring import keyring
@@ -147,7 +149,7 @@ def close(
             raise IntegrityError(f"{what}. Restore it from a copy.")
         out = unsealed(id)
         opened.append(_opened(known[id], why, out.opening))
-        if why in COUNTING:
+        if counts(public.history, id, why):
             items.append(_open_item(out.item, frozen, licence, now))
     record = draw_record(
         frozen,
@@ -186,7 +188,7 @@ def close(
         folder / DRAW_FILE: draw_file,
         folder / OPENINGS_FILE: openings,
         open_items_path(public, frozen.number): b"".join(map(jsonl.encode, items)),
-        public.commitments: rows_file(rows),
+        public.commitments: rows_bytes(rows),
         ledger_path(public.registry): ledger,
     }
     return Closing(record=record, files=files, removed=tuple(sorted(whys)))
@@ -216,6 +218,11 @@ def opening_reasons(frozen: Frozen, drawn: Drawn) -> dict[str, Why]:
 def open_items_path(public: Public, number: int) -> Path:
     """The file of the open layer with the items that opened at a closing."""
     return public.registry / public.benchmark / "open" / f"closing-{number:04d}.jsonl"
+
+
+def counts(known: History, item: str, why: Why) -> bool:
+    """Whether an item that opens goes on as an open item; one that was made void while frozen does not."""
+    return why in COUNTING and item not in known.voids
 
 
 def carried_before(public: Public, number: int) -> dict[str, str]:

@@ -86,13 +86,20 @@ def plan(
         exact=drawn is not None,
         aim=aim,
         cells=tuple(
-            _cell(cell, targets.get(cell, 0), private[cell], gone[cell], forced[cell], opens[cell])
+            _cell(
+                cell,
+                opens[cell],
+                target=targets.get(cell, 0),
+                private=private[cell],
+                leaving=gone[cell],
+                forced=forced[cell],
+            )
             for cell in cells
         ),
     )
 
 
-def _cell(cell: str, target: int, private: int, leaving: int, forced: int, opens: Span) -> CellPlan:
+def _cell(cell: str, opens: Span, *, target: int, private: int, leaving: int, forced: int) -> CellPlan:
     stays = Span(least=private - opens.most, most=private - opens.least)
     return CellPlan(
         cell=cell,

@@ -6,12 +6,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lacre.errors import InputError
-from lacre.jsonl import read
+from lacre.errors import Fault, InputError
+from lacre.jsonl import read_lines
 from lacre.registry import ledger as ledgers
 from lacre.registry.ledger import Ledger
 from lacre.rotation.history import History, history
-from lacre.rotation.records import OPENINGS_FILE, Opened, lines_bytes, read_openings, round_folder
+from lacre.rotation.records import OPENINGS_FILE, Opened, read_openings, round_folder
+from lacre.sealing.batches import LEDGER, read_rows, rows_place
 from lacre.sealing.commitments import Row
 
 
@@ -60,12 +61,12 @@ class Public:
 
 def ledger_path(registry: Path) -> Path:
     """The ledger of a workspace."""
-    return registry / "ledger.jsonl"
+    return registry.parent / LEDGER
 
 
 def commitments_path(registry: Path, benchmark: str) -> Path:
     """The public rows of a benchmark's private items."""
-    return registry / benchmark / "private" / "commitments.jsonl"
+    return registry.parent / rows_place(benchmark)
 
 
 def read_public(registry: Path, benchmark: str) -> Public:
@@ -76,15 +77,22 @@ def read_public(registry: Path, benchmark: str) -> Public:
         IntegrityError: the ledger's chain does not hold.
     """
     ledger = ledgers.read(ledger_path(registry))
+    rows = read_rows(commitments_path(registry, benchmark))
+    return Public(registry, benchmark, ledger, history(ledger, benchmark), rows)
+
+
+def read_damaged(registry: Path, benchmark: str) -> tuple[Public, tuple[Fault, ...]]:
+    """As :func:`read_public`, but rows that can be read are taken, and what is wrong with the others is told.
+
+    Raises:
+        IntegrityError: the ledger's chain does not hold; then nothing can be told.
+    """
+    ledger = ledgers.read(ledger_path(registry))
     path = commitments_path(registry, benchmark)
-    rows = read(path, Row) if path.exists() else []
-    return Public(registry, benchmark, ledger, history(ledger, benchmark), tuple(rows))
-
-
-def rows_file(rows: Iterable[Row]) -> bytes:
-    """The bytes of a file of rows: sorted by id, canonical JSON lines."""
-    ordered: list[Row] = sorted(rows, key=lambda row: row.id)
-    return lines_bytes(ordered)
+    lines = read_lines(path, Row) if path.exists() else None
+    rows = () if lines is None else tuple(row for _, row in lines.records)
+    faults = () if lines is None else lines.faults
+    return Public(registry, benchmark, ledger, history(ledger, benchmark), rows), faults
 
 
 def without(rows: Sequence[Row], gone: Iterable[str]) -> tuple[Row, ...]:

@@ -1,0 +1,263 @@
+"""The audit: everything about the closings of a benchmark, repeated from its public files alone (SPEC L3).
+
+It needs no vault and no trust in whoever ran the closings. Each thing that does not hold is a finding that names
+where; the audit goes on and names them all. What it cannot see is said too: without a time stamp a draw can be
+repeated, but nobody can tell whether it was frozen before its randomness was known.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from lacre.errors import LacreError
+from lacre.jsonl import read_bytes
+from lacre.registry.records import Record
+from lacre.registry.rules import Rules
+from lacre.rotation.beacon import instant, source_due, source_name
+from lacre.rotation.order import order_complaints
+from lacre.rotation.public import Public, ledger_path, read_damaged
+from lacre.rotation.recheck import Fault, SignedFreeze, draw_faults, freeze_faults, signed_freeze
+from lacre.rotation.records import FREEZE_FILE, STAMP_FILE, round_name
+from lacre.rotation.rows import Rows, all_rows, open_layer_complaints, row_complaints
+from lacre.sealing.keyring import Keyring, keyring
+
+Standing = Literal["shown", "repeatable", "frozen", "failed"]
+StampCheck = Callable[[bytes, bytes], datetime]
+"""Gives the time at which an authority stamped content (stamp, content), or raises a LacreError."""
+
+
+class Finding(Record, omit_defaults=False):
+    """One thing that does not hold: the closing it is about (none: all of them), where, and what."""
+
+    round: str | None
+    where: str
+    what: str
+
+
+class RoundAudit(Record, omit_defaults=False):
+    """One closing.
+
+    Attributes:
+        standing: ``shown`` (repeated, and stamped before its randomness was out), ``repeatable`` (repeated, but
+            not shown to be unsteered), ``frozen`` (not carried out yet), ``failed``.
+        why: in a few words, for the standing.
+        items, opened: numbers of items in the draw, and opened in all; ``reasons``: the latter by why.
+        voided, replaced: items that were void or replaced when it was frozen.
+    """
+
+    round: str
+    standing: Standing
+    why: str
+    randomness: str | None = None
+    due: str | None = None
+    frozen_at: str | None = None
+    stamped_at: str | None = None
+    items: int = 0
+    opened: int = 0
+    reasons: dict[str, int] = msgspec.field(default_factory=dict)
+    voided: int = 0
+    replaced: int = 0
+
+
+class Audit(Record, omit_defaults=False):
+    """What the audit of one benchmark found.
+
+    Attributes:
+        key: fingerprint of the ledger's first key; ``trusted``: whether it is the one that was asked for.
+        notes: what outsiders should know though nothing is wrong with it.
+    """
+
+    benchmark: str
+    lines: int
+    head: str
+    key: str | None
+    trusted: bool
+    rounds: tuple[RoundAudit, ...]
+    findings: tuple[Finding, ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class _Court:
+    """What an audit works with, and what it has found so far."""
+
+    public: Public
+    ring: Keyring
+    stamped: StampCheck | None
+    rows: Rows
+    findings: list[Finding] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def accuse(self, round: str | None, where: str | Path, what: str) -> None:
+        """Add a finding, its place relative to the registry's parent, so that it reads the same everywhere."""
+        root = self.public.registry.parent
+        place = Path(where)
+        name = place.relative_to(root).as_posix() if place.is_relative_to(root) else str(where)
+        self.findings.append(Finding(round=round, where=name, what=what.replace(f"{root}/", "")))
+
+
+def audit(
+    registry: Path, benchmark: str, rules: Rules, *, key: str | None = None, stamped: StampCheck | None = None
+) -> Audit:
+    """All that can be checked about a benchmark's closings.
+
+    Args:
+        registry: the folder with the public files.
+        rules: those of the benchmark as published.
+        key: fingerprint of the ledger's first key, known from elsewhere.
+        stamped: checks time stamps; none: they are not looked at, and the audit says so.
+
+    Raises:
+        IntegrityError: the ledger's chain, or a signature in it, does not hold; nothing else can be trusted then.
+    """
+    public, damage = read_damaged(registry, benchmark)
+    where = ledger_path(registry)
+    court = _Court(public, keyring(public.ledger, where), stamped, all_rows(public))
+    first = next(iter(court.ring.tenures), None)
+    if key is not None and first != key:
+        court.accuse(None, where, f"its first key is {first or 'none'}, not {key}")
+    for fault in damage:
+        court.accuse(None, f"{public.commitments}:{fault.line}", f"was changed: {fault.what}")
+    for complaints in (row_complaints(public, court.rows), order_complaints(public)):
+        for round, place, what in complaints:
+            court.accuse(round, place, what)
+    rounds = tuple(_closing(court, number, rules) for number in range(1, _last(public) + 1))
+    for round, place, what in open_layer_complaints(public, court.rows):
+        court.accuse(round, place, what)
+    return Audit(
+        benchmark=public.benchmark,
+        lines=public.ledger.size,
+        head=public.ledger.head,
+        key=first,
+        trusted=key is not None and first == key,
+        rounds=rounds,
+        findings=tuple(court.findings),
+        notes=(*court.notes, *_notes(court, first, key)),
+    )
+
+
+def _last(public: Public) -> int:
+    """The number of the last closing that was frozen or carried out."""
+    return public.history.closed + (public.history.pending is not None)
+
+
+def _closing(court: _Court, number: int, rules: Rules) -> RoundAudit:
+    """One closing: its freeze, its stamp, its draw."""
+    public, name = court.public, round_name(court.public.benchmark, number)
+    folder = public.folder(number)
+    signed = _freeze(court, name, folder)
+    split = next((entry for entry in public.history.splits if entry.event.round == name), None)
+    if signed is None:
+        failed = "its freeze cannot be read, so nothing can be repeated"
+        return RoundAudit(
+            round=name, standing="failed", why=failed, opened=split.event.opened if split else 0
+        )
+    frozen = signed.frozen
+    stamped_at = _stamp(court, name, folder, signed)
+    if split is not None:
+        _collect(court, name, folder, draw_faults(public, court.rows, signed, split))
+    if frozen.share != _share(rules, number):
+        court.notes.append(f"{name}: its share is {frozen.share}; the rules say {_share(rules, number)}")
+    failed_now = any(finding.round == name for finding in court.findings)
+    standing, why = _standing(split is not None, failed_now, stamped_at, (folder / STAMP_FILE).is_file())
+    openings = court.rows.openings.get(number, []) if split is not None else []
+    return RoundAudit(
+        round=name,
+        standing=standing,
+        why=why,
+        randomness=source_name(frozen.source),
+        due=instant(source_due(frozen.source)),
+        frozen_at=frozen.at,
+        stamped_at=None if stamped_at is None else instant(stamped_at),
+        items=len(frozen.items),
+        opened=len(openings),
+        reasons=dict(sorted(Counter(opening.why for opening in openings).items())),
+        voided=sum(left.why == "void" for left in frozen.leaving),
+        replaced=sum(left.why == "supersede" for left in frozen.leaving),
+    )
+
+
+def _standing(
+    carried_out: bool, failed: bool, stamped_at: datetime | None, has_stamp: bool
+) -> tuple[Standing, str]:
+    if failed:
+        return "failed", "see the findings"
+    if not carried_out:
+        return "frozen", "its draw is not carried out yet"
+    if stamped_at is not None:
+        return "shown", "repeated, and stamped before its randomness was out"
+    if has_stamp:
+        return "repeatable", "repeatable, not shown unsteered: its time stamp was not checked"
+    return "repeatable", "repeatable, not shown unsteered: no time stamp"
+
+
+def _freeze(court: _Court, name: str, folder: Path) -> SignedFreeze | None:
+    """The freeze of a closing, checked; none when it cannot be read."""
+    try:
+        signed = signed_freeze(court.public, court.ring, name, folder)
+    except LacreError as error:
+        court.accuse(name, folder / FREEZE_FILE, _stripped(error, folder / FREEZE_FILE))
+        return None
+    _collect(court, name, folder, freeze_faults(court.public, court.rows, signed))
+    return signed
+
+
+def _stamp(court: _Court, name: str, folder: Path, signed: SignedFreeze) -> datetime | None:
+    """When the freeze was stamped, provided that was before its randomness was out."""
+    path = folder / STAMP_FILE
+    if court.stamped is None or not path.is_file():
+        return None
+    try:
+        when = court.stamped(read_bytes(path), signed.content)
+    except LacreError as error:
+        court.accuse(name, path, _stripped(error, path))
+        return None
+    due = source_due(signed.frozen.source)
+    if when < due:
+        return when
+    what = f"the freeze was stamped at {instant(when)}, when its randomness was out since {instant(due)}"
+    court.accuse(name, path, f"{what}: whoever froze it could know the draw")
+    return None
+
+
+def _collect(court: _Court, name: str, folder: Path, faults: Iterator[Fault]) -> None:
+    """Take in faults as they come; what cannot be read ends them, and is one more."""
+    try:
+        for place, what in faults:
+            court.accuse(name, place, what)
+    except LacreError as error:
+        where, _, what = str(error).partition(": ")
+        court.accuse(name, *((where, what) if what else (folder, where)))
+
+
+def _stripped(error: LacreError, place: Path) -> str:
+    """What an error says, without the place it begins with."""
+    return str(error).removeprefix(f"{place}: ").removeprefix(f"{place}:")
+
+
+def _share(rules: Rules, number: int) -> str:
+    return rules.split.first_open if number == 1 else rules.rounds.rotation_open
+
+
+def _notes(court: _Court, first: str | None, key: str | None) -> Iterator[str]:
+    """What outsiders should know: whom they trust, what was proved by no signature, and what was made void."""
+    if key is None and first is not None:
+        yield f"integrity only: nobody vouched for the ledger's first key, {first}; give --key to say whose it must be"
+    known, before = court.public.history, 0
+    for number, split in enumerate(known.splits, 1):
+        voided = sum(before < entry.line < split.line for entry in known.voids.values())
+        if voided:
+            rows = split.event.opened + split.event.kept
+            name = round_name(known.benchmark, number)
+            yield f"{name}: {voided} of {rows} items ({voided / rows:.0%}) were made void before it"
+        before = split.line
+    if voided := sum(row.id in known.voids for row in court.public.rows):
+        rows = len(court.public.rows)
+        yield f"{voided} of {rows} sealed items ({voided / rows:.0%}) are void, and open at the next closing"

@@ -1,0 +1,91 @@
+"""The order of a benchmark's closings in the ledger: frozen once, carried out once, one after the other."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from lacre.registry.events import Freeze
+from lacre.rotation.beacon import moment
+from lacre.rotation.history import Entry
+from lacre.rotation.public import Public, ledger_path
+from lacre.rotation.records import round_name
+from lacre.rotation.rows import Complaint
+
+
+def order_complaints(public: Public) -> Iterator[Complaint]:
+    """Closings out of order, frozen or carried out more than once, frozen late; openings outside a closing."""
+    yield from _freeze_complaints(public)
+    yield from _split_complaints(public)
+    yield from _open_complaints(public)
+    yield from _folder_complaints(public)
+
+
+def _freeze_complaints(public: Public) -> Iterator[Complaint]:
+    ledger = ledger_path(public.registry)
+    by_round: dict[str, list[Entry[Freeze]]] = defaultdict(list)
+    for entry in public.history.freezes:
+        by_round[entry.event.round].append(entry)
+        closed = sum(split.line < entry.line for split in public.history.splits)
+        if entry.event.round != round_name(public.benchmark, closed + 1):
+            due = round_name(public.benchmark, closed + 1)
+            yield (
+                entry.event.round,
+                ledger,
+                f"line {entry.line} freezes {entry.event.round}, when {due} was to come",
+            )
+        if entry.at >= entry.event.due:
+            what = (
+                f"line {entry.line} froze it at {entry.at}, when its randomness was out since {entry.event.due}: "
+                "whoever froze it could know the draw"
+            )
+            yield entry.event.round, ledger, what
+    for name, entries in by_round.items():
+        if len(entries) > 1:
+            lines = ", ".join(str(entry.line) for entry in entries)
+            what = (
+                f"it was frozen {len(entries)} times, on lines {lines}: the draw could be picked among them"
+            )
+            yield name, ledger, what
+
+
+def _split_complaints(public: Public) -> Iterator[Complaint]:
+    ledger = ledger_path(public.registry)
+    frozen = {entry.event.freeze: entry for entry in public.history.freezes}
+    for number, split in enumerate(public.history.splits, 1):
+        name = round_name(public.benchmark, number)
+        if split.event.round != name:
+            yield name, ledger, f"line {split.line} carries out {split.event.round}, when {name} was to come"
+        freeze = frozen.get(split.event.freeze)
+        if freeze is None or freeze.event.round != split.event.round or freeze.line > split.line:
+            yield name, ledger, f"line {split.line} carries out a freeze that no line before it names"
+        elif moment(split.at) < moment(freeze.event.due):
+            what = f"line {split.line} carried it out at {split.at}, before its randomness, due {freeze.event.due}"
+            yield name, ledger, what
+
+
+def _open_complaints(public: Public) -> Iterator[Complaint]:
+    """Lines that open an item outside the closing they name."""
+    ledger = ledger_path(public.registry)
+    before, splits = 0, {}
+    for split in public.history.splits:
+        splits[split.event.round] = (before, split.line)
+        before = split.line
+    for item, entry in public.history.opened.items():
+        after, until = splits.get(entry.event.round, (0, 0))
+        if not after < entry.line < until:
+            what = f"line {entry.line} opens item '{item}' outside {entry.event.round}"
+            yield entry.event.round, ledger, what
+
+
+def _folder_complaints(public: Public) -> Iterator[Complaint]:
+    """Folders of closings that the ledger does not know: what was made there was never logged."""
+    rounds = public.folder(1).parent
+    named = {entry.event.round for entry in public.history.freezes}
+    known = {
+        public.folder(n).name for n in range(1, len(named) + 1) if round_name(public.benchmark, n) in named
+    }
+    if rounds.is_dir():
+        for path in sorted(rounds.iterdir()):
+            if path.name not in known:
+                yield None, path, "is of a closing that the ledger does not know"

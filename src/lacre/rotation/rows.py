@@ -1,0 +1,181 @@
+"""The rows of all items that ever were private, and whether the ledger's commitments to them hold."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from lacre.errors import LacreError
+from lacre.jsonl import read, read_bytes
+from lacre.registry.items import Item
+from lacre.registry.matrix import cell_name
+from lacre.rotation.closing import counts, open_items_path
+from lacre.rotation.public import Public, ledger_path
+from lacre.rotation.records import OPENINGS_FILE, Opened, round_name
+from lacre.sealing.batches import rows_bytes
+from lacre.sealing.commitments import Row, rows_root
+
+Complaint = tuple[str | None, Path, str]
+"""The closing it is about (none: all of them), the file, and what does not hold."""
+
+
+@dataclass(slots=True)
+class Rows:
+    """Every row that is public, by id, with the file that it stands in.
+
+    Attributes:
+        openings: by number of the closing; a closing whose openings cannot be read is missing.
+        unread: those closings.
+    """
+
+    rows: dict[str, Row] = field(default_factory=dict)
+    places: dict[str, Path] = field(default_factory=dict)
+    openings: dict[int, list[Opened]] = field(default_factory=dict)
+    unread: list[int] = field(default_factory=list)
+    complaints: list[Complaint] = field(default_factory=list)
+
+    def learn(self, row: Row, place: Path, round: str | None) -> None:
+        """Take in a row; a second one of the same id is a complaint."""
+        if row.id in self.rows:
+            what = f"item '{row.id}' stands there, and in {self.places[row.id]} too"
+            self.complaints.append((round, place, what))
+            return
+        self.rows[row.id] = row
+        self.places[row.id] = place
+
+
+def all_rows(public: Public) -> Rows:
+    """Every row: those that are still sealed, and those in the openings of the closings carried out."""
+    known = Rows()
+    for row in public.rows:
+        known.learn(row, public.commitments, None)
+    for number in range(1, public.history.closed + 1):
+        path = public.folder(number) / OPENINGS_FILE
+        try:
+            known.openings[number] = public.openings(number)
+        except LacreError:
+            known.unread.append(number)  # the closing's own check says what is wrong with it
+            continue
+        for opened in known.openings[number]:
+            known.learn(opened.row, path, round_name(public.benchmark, number))
+    return known
+
+
+def row_complaints(public: Public, known: Rows) -> Iterator[Complaint]:
+    """What does not hold about rows: their file, their batches, corrections, voids, and what was opened."""
+    yield from known.complaints
+    path = public.commitments
+    if public.rows and read_bytes(path) != rows_bytes(public.rows):
+        yield None, path, "is not sorted by id, or a line is not in canonical form"
+    commitments: dict[str, str] = {}
+    for row in known.rows.values():
+        if row.commitment in commitments:
+            what = f"items '{commitments[row.commitment]}' and '{row.id}' have one commitment"
+            yield None, known.places[row.id], what
+        commitments[row.commitment] = row.id
+    for row in public.rows:
+        if row.id in public.history.opened:
+            yield None, path, f"item '{row.id}' was opened, and still stands among the sealed ones"
+    yield from _batch_complaints(public, known)
+    yield from _correction_complaints(public, known)
+    yield from _event_complaints(public, known)
+
+
+def _batch_complaints(public: Public, known: Rows) -> Iterator[Complaint]:
+    """Batches whose rows are not those that the ledger committed to."""
+    batches: dict[str, list[Row]] = defaultdict(list)
+    for row in known.rows.values():
+        if row.id not in public.history.corrections:
+            batches[row.batch].append(row)
+        if row.batch not in public.history.batches:
+            what = f"item '{row.id}' is of batch '{row.batch}', which the ledger does not know"
+            yield None, known.places[row.id], what
+    if known.unread:
+        return  # rows are missing, and it is said where
+    for name, entry in public.history.batches.items():
+        rows = batches.get(name, [])
+        if len(rows) != entry.event.items:
+            what = f"batch '{name}' has {len(rows)} items; line {entry.line} of the ledger sealed {entry.event.items}"
+            yield None, public.commitments, what
+        elif rows_root(rows) != entry.event.root:
+            what = f"the rows of batch '{name}' are not those that line {entry.line} of the ledger sealed"
+            yield None, public.commitments, what
+
+
+def _correction_complaints(public: Public, known: Rows) -> Iterator[Complaint]:
+    """Corrected items that are not what the ledger says, or that moved."""
+    for name, entry in public.history.corrections.items():
+        event, row, old = entry.event, known.rows.get(name), known.rows.get(entry.event.item)
+        if row is None:
+            if not known.unread:
+                yield (
+                    None,
+                    public.commitments,
+                    f"item '{name}', of line {entry.line} of the ledger, has no row",
+                )
+            continue
+        if row.commitment != event.by_commitment:
+            what = f"item '{name}' has not the commitment of line {entry.line} of the ledger"
+            yield None, known.places[name], what
+        if old is not None and (row.cell, row.batch) != (old.cell, old.batch):
+            what = f"item '{name}' corrects '{old.id}', and is of another cell or batch"
+            yield None, known.places[name], what
+
+
+def _event_complaints(public: Public, known: Rows) -> Iterator[Complaint]:
+    """Lines about items that do not agree with the items' rows."""
+    ledger = ledger_path(public.registry)
+    for what, entries in (("void", public.history.voids), ("supersede", public.history.supersedes)):
+        for item, entry in entries.items():
+            row = known.rows.get(item)
+            if row is None and not known.unread:
+                yield None, ledger, f"line {entry.line}: {what} of item '{item}', which has no row"
+            elif row is not None and row.commitment != entry.event.commitment:
+                yield (
+                    None,
+                    known.places[item],
+                    f"item '{item}' has not the commitment of line {entry.line} of the ledger",
+                )
+            opened = public.history.opened.get(item)
+            if opened is not None and opened.line < entry.line:
+                yield (
+                    None,
+                    ledger,
+                    f"line {entry.line}: {what} of item '{item}', which line {opened.line} opened",
+                )
+
+
+def standing_at(public: Public, known: Rows, line: int) -> dict[str, Row]:
+    """Rows that were sealed and not opened when the ledger had fewer than ``line`` lines, by id."""
+    history = public.history
+    found = {}
+    for row in known.rows.values():
+        correction, batch = history.corrections.get(row.id), history.batches.get(row.batch)
+        made = correction.line if correction is not None else batch.line if batch is not None else line
+        opened = history.opened.get(row.id)
+        if made < line and (opened is None or opened.line >= line):
+            found[row.id] = row
+    return found
+
+
+def open_layer_complaints(public: Public, known: Rows) -> Iterator[Complaint]:
+    """Open items that are not what their openings say, or that are missing."""
+    for number, openings in known.openings.items():
+        path, name = open_items_path(public, number), round_name(public.benchmark, number)
+        try:
+            items = {item.id: item for item in read(path, Item)} if path.is_file() else {}
+        except LacreError as error:
+            yield name, path, str(error).removeprefix(f"{path}:")
+            continue
+        for opened in openings:
+            item = items.get(opened.id)
+            if not counts(public.history, opened.id, opened.why):
+                continue
+            if item is None:
+                yield name, path, f"item '{opened.id}' was opened, and is not there"
+            elif item.payload != opened.payload:
+                yield name, path, f"item '{opened.id}' is not the one that was opened"
+            elif cell_name(item.cell) != cell_name(opened.cell):
+                yield name, path, f"item '{opened.id}' is of another cell than when it was opened"

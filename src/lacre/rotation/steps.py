@@ -1,0 +1,183 @@
+"""The steps of a round, each as one change of vault and workspace: freeze, close, void, supersede.
+
+Each is all or nothing: the files are staged in the vault's journal, sealed, and appear together with the ledger's
+lines. A step that was cut short is finished when the vault is next opened; the same call again changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+
+from lacre.digest import sha256
+from lacre.errors import InputError
+from lacre.registry import ledger as ledgers
+from lacre.registry.items import Item
+from lacre.registry.ledger import Signer
+from lacre.registry.rules import Rules
+from lacre.rotation.beacon import Source, instant
+from lacre.rotation.closing import Unsealed, close, done_already, pending
+from lacre.rotation.freeze import freeze, freeze_event
+from lacre.rotation.public import Public, commitments_path, ledger_path, read_public
+from lacre.rotation.records import FREEZE_FILE, DrawRecord, Frozen, Must, freeze_statement, round_folder
+from lacre.rotation.retire import longer_ledger, supersede_event, supersede_target, void_events
+from lacre.sealing import dsse
+from lacre.sealing.batches import rows_bytes
+from lacre.sealing.checks import read_checks, verdicts_by_corpus
+from lacre.sealing.commitments import Row
+from lacre.sealing.vault import Vault
+
+
+def freeze_round(
+    vault: Vault,
+    root: Path,
+    benchmark: str,
+    rules: Rules,
+    source: Source,
+    *,
+    now: datetime,
+    required: Sequence[str],
+    signer: Signer,
+    forced: Mapping[str, Must] | None = None,
+) -> Frozen:
+    """Freeze the next closing: the signed file and the ledger's line appear together.
+
+    Raises:
+        InputError, RecordError: as :func:`lacre.rotation.freeze.freeze`.
+    """
+    public = _public(vault, root, benchmark)
+    checks = verdicts_by_corpus(read_checks(vault))
+    frozen = freeze(public, rules, source, now=now, required=required, checks=checks, forced=forced)
+    envelope = dsse.sign(freeze_statement(frozen, public.ledger.content), signer)
+    event = freeze_event(frozen, sha256(envelope))
+    folder = round_folder(public.registry, benchmark, frozen.number)
+    with vault.change(root) as change:
+        change.publish(_place(folder / FREEZE_FILE, root), envelope)
+        change.publish(
+            _place(ledger_path(public.registry), root), longer_ledger(public, [event], now, signer)
+        )
+    return frozen
+
+
+def close_round(
+    vault: Vault,
+    root: Path,
+    benchmark: str,
+    rules: Rules,
+    randomness_file: bytes,
+    *,
+    now: datetime,
+    first: bool,
+    signer: Signer,
+    where: str = "--beacon-file",
+) -> DrawRecord:
+    """Carry out the frozen closing; with the same file a second time, nothing changes and the same is returned.
+
+    ``first``: whether this is the first split, or a rotation; the other kind is refused.
+
+    Raises:
+        InputError, IncompleteError, IntegrityError: as :func:`lacre.rotation.closing.close`.
+    """
+    public = _public(vault, root, benchmark)
+    if (done := done_already(public, randomness_file)) is not None:
+        return done
+    number = public.history.closed + 1
+    if first != (number == 1):
+        what = "is the first, which splits" if number == 1 else "is a rotation"
+        todo = "Run `lacre round split`" if number == 1 else "Run `lacre round rotate`"
+        raise InputError(f"closing {public.history.next_round}", what, todo)
+
+    def unsealed(id: str) -> Unsealed:
+        sealed = vault.sealed(id)
+        return Unsealed(item=sealed.item, opening=sealed.opening)
+
+    closing = close(
+        public,
+        pending(public),
+        randomness_file,
+        unsealed,
+        now=now,
+        licence=rules.layers.open_licence,
+        signer=signer,
+        where=where,
+    )
+    with vault.change(root) as change:
+        for path, content in closing.files.items():
+            change.publish(_place(path, root), content)
+        for id in closing.removed:
+            change.remove(id)
+    return closing.record
+
+
+def void_items(
+    root: Path, benchmark: str, items: Sequence[str], reason: str, *, now: datetime, signer: Signer
+) -> int:
+    """Take items out of the draws from here on; returns how many. The vault is not needed: they stay sealed.
+
+    Raises:
+        InputError, RecordError: as :func:`lacre.rotation.retire.void_events`.
+    """
+    public = read_public(root / "registry", benchmark)
+    events = void_events(public, items, reason)
+    ledgers.append(ledger_path(public.registry), events, at=instant(now), signer=signer)
+    return len(events)
+
+
+def supersede_item(
+    vault: Vault,
+    root: Path,
+    benchmark: str,
+    *,
+    old: str,
+    new: Item,
+    reason: str,
+    now: datetime,
+    signer: Signer,
+) -> Row:
+    """Replace a private item by a corrected one, and return the new row. Called again, it changes nothing.
+
+    Raises:
+        InputError: as :func:`lacre.rotation.retire.supersede_target`.
+        LacreError: the new item cannot be sealed.
+    """
+    public = _public(vault, root, benchmark)
+    if (row := _corrected(vault, public, old, new)) is not None:
+        return row
+    target = supersede_target(public, old, new)
+    with vault.change(root) as change:
+        (row,) = change.add([new], target.batch).rows
+        event = supersede_event(public, target, row, reason)
+        place = _place(commitments_path(public.registry, benchmark), root)
+        change.publish(place, rows_bytes([*public.rows, row]))
+        change.publish(
+            _place(ledger_path(public.registry), root), longer_ledger(public, [event], now, signer)
+        )
+    return row
+
+
+def _corrected(vault: Vault, public: Public, old: str, new: Item) -> Row | None:
+    """The row of a correction that was made already, with this very text; none when it was not."""
+    entry = public.history.supersedes.get(old)
+    if entry is None or entry.event.by != new.id or not vault.holds(new.id):
+        return None
+    sealed = vault.sealed(new.id)
+    return vault.entry(new.id).row if sealed.item.payload == new.payload else None
+
+
+def _public(vault: Vault, root: Path, benchmark: str) -> Public:
+    """The public files, and the vault that belongs to them.
+
+    Raises:
+        InputError: the vault is another workspace's.
+    """
+    public = read_public(root / "registry", benchmark)
+    if public.ledger.workspace is None:
+        raise InputError(ledger_path(public.registry), "has no line yet", "Begin with `lacre key new`")
+    if vault.workspace != public.ledger.workspace:
+        raise InputError(vault.folder, "is not the vault of this workspace", "Name the one that is")
+    return public
+
+
+def _place(path: Path, root: Path) -> str:
+    return path.relative_to(root).as_posix()

@@ -1,0 +1,450 @@
+"""An insider who steers a draw, or changes what was published, is named by anybody who audits (SPEC L3)."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.rotation.making import BEGIN, CELLS, Stage, items, lottery, stage
+
+from lacre.digest import sha256
+from lacre.errors import IntegrityError
+from lacre.registry import ledger as ledgers
+from lacre.registry.events import BatchCommit, Event, Freeze, Open, Split
+from lacre.rotation.audit import Audit, StampCheck, audit
+from lacre.rotation.beacon import LotteryDraw, instant
+from lacre.rotation.public import ledger_path
+from lacre.rotation.records import (
+    DRAW_FILE,
+    FREEZE_FILE,
+    OPENINGS_FILE,
+    STAMP_FILE,
+    Frozen,
+    Opened,
+    freeze_statement,
+    frozen_from,
+    lines_bytes,
+)
+from lacre.sealing import dsse
+from lacre.sealing.batches import rows_bytes
+from lacre.sealing.commitments import rows_root
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Stage:
+    """Two closings carried out and a third frozen, with a void item and a corrected one."""
+    play = stage(tmp_path_factory.mktemp("finished"))
+    play.add(items(12), "b1")
+    play.void(["p0001"])
+    play.freeze(forced={"p0002": "leak"})
+    play.close()
+    play.add(items(4, prefix="q"), "b2")
+    play.freeze()
+    play.close()
+    play.freeze()
+    return play
+
+
+@pytest.fixture
+def play(finished: Stage, tmp_path: Path) -> Stage:
+    """A copy of the above, to be tampered with."""
+    shutil.copytree(finished.root, tmp_path / "workspace")
+    return Stage(
+        root=tmp_path / "workspace",
+        vault_folder=tmp_path / "none",
+        identity=finished.identity,
+        key=finished.key,
+        now=finished.now,
+        draws=finished.draws,
+    )
+
+
+def stamped_at(when: datetime) -> StampCheck:
+    """An authority that says the same of every stamp."""
+    return lambda *_: when
+
+
+def said(found: Audit) -> str:
+    return "\n".join(f"{f.round} {f.where}: {f.what}" for f in found.findings)
+
+
+def rewrite(play: Stage, edit: Callable[[int, Event], Event | None]) -> None:
+    """The ledger written anew by somebody who holds the key: events changed or left out, all lines signed again."""
+    path = ledger_path(play.registry)
+    old = ledgers.read(path)
+    new = ledgers.parse(b"", path)
+    for line in old.lines:
+        event = edit(line.seq, line.event)
+        if event is not None:
+            signer = play.key if line.sig else None
+            new = ledgers.appended(new, [event], at=line.at, signer=signer)
+    path.write_bytes(new.content)
+
+
+def with_freeze(play: Stage, number: int, edit: Callable[[Frozen], Frozen]) -> None:
+    """A freeze signed again with other content, and the ledger made to name it."""
+    path = play.public.folder(number) / FREEZE_FILE
+    claim = dsse.verify(path.read_bytes(), {play.key.fingerprint: play.key.public}, path).statement
+    frozen = edit(frozen_from(claim, path))
+    claim = freeze_statement(frozen, b"")
+    old = sha256(path.read_bytes())
+    content = dsse.sign(claim, play.key)
+    path.write_bytes(content)
+    rewrite(
+        play,
+        lambda _, event: (
+            msgspec.structs.replace(event, freeze=sha256(content))
+            if isinstance(event, (Freeze, Split)) and event.freeze == old
+            else event
+        ),
+    )
+
+
+def test_honest_rounds_have_no_findings(finished: Stage) -> None:
+    found = finished.audit()
+    assert found.findings == ()
+    assert [r.standing for r in found.rounds] == ["repeatable", "repeatable", "frozen"]
+    assert found.rounds[0].reasons["leak"] == 1
+    assert found.rounds[0].voided == 1
+    assert found.trusted
+
+
+def test_without_a_key_from_elsewhere_it_is_integrity_only(finished: Stage) -> None:
+    found = audit(finished.registry, "exemplo", finished.rules)
+    assert not found.trusted
+    assert any("integrity only" in note for note in found.notes)
+    other = audit(finished.registry, "exemplo", finished.rules, key="0" * 64)
+    assert "its first key is" in said(other)
+
+
+def test_a_stamp_before_the_randomness_shows_the_draw_unsteered(play: Stage) -> None:
+    for number in (1, 2):
+        (play.public.folder(number) / STAMP_FILE).write_bytes(b"stamp")
+    found = play.audit(stamped=stamped_at(BEGIN))
+    assert [r.standing for r in found.rounds] == ["shown", "shown", "frozen"]
+    unchecked = play.audit()
+    assert "its time stamp was not checked" in unchecked.rounds[0].why
+
+
+def test_an_insider_who_freezes_after_the_randomness_is_known_is_named_by_the_stamp(play: Stage) -> None:
+    (play.public.folder(2) / STAMP_FILE).write_bytes(b"stamp")
+    found = play.audit(stamped=stamped_at(datetime(2027, 12, 1, tzinfo=UTC)))
+    assert "whoever froze it could know the draw" in said(found)
+    assert [r.standing for r in found.rounds] == ["repeatable", "failed", "frozen"]
+
+
+def test_a_backdated_freeze_without_a_stamp_is_never_called_shown(play: Stage) -> None:
+    assert {r.standing for r in play.audit().rounds} == {"repeatable", "frozen"}
+
+
+def test_an_insider_who_freezes_late_by_the_ledger_s_own_clock_is_named(play: Stage) -> None:
+    def late(_: int, event: Event) -> Event:
+        if isinstance(event, Freeze) and event.round == "exemplo/2":
+            return msgspec.structs.replace(event, due="2026-12-02T00:00:00Z")
+        return event
+
+    with_freeze(
+        play,
+        2,
+        lambda frozen: msgspec.structs.replace(
+            frozen, source=LotteryDraw(draw=102, due="2026-12-02T00:00:00Z")
+        ),
+    )
+    rewrite(play, late)
+    assert "exemplo/2 registry/ledger.jsonl: line" in said(play.audit())
+    assert "when its randomness was out since 2026-12-02T00:00:00Z" in said(play.audit())
+
+
+def test_an_insider_who_grinds_heads_is_named(tmp_path: Path) -> None:
+    play = stage(tmp_path)
+    play.add(items(8), "b1")
+    play.freeze()
+    path = ledger_path(play.registry)
+    (freeze,) = (line.event for line in ledgers.read(path).lines if isinstance(line.event, Freeze))
+    for _ in range(3):
+        ledgers.append(path, freeze, at=instant(play.now), signer=play.key)
+    assert "frozen 4 times, on lines 4, 5, 6, 7: the draw could be picked among them" in said(play.audit())
+
+
+def test_a_freeze_made_on_another_head_is_named(play: Stage) -> None:
+    with_freeze(play, 2, lambda frozen: msgspec.structs.replace(frozen, head="1" * 64))
+    assert "it was made on another ledger" in said(play.audit())
+
+
+def test_an_insider_who_voids_50_of_200_is_counted_and_shown(tmp_path: Path) -> None:
+    play = stage(tmp_path)
+    play.add(items(200), "b1")
+    play.void([f"p{n:04d}" for n in range(50)])
+    play.freeze()
+    assert "50 of 200 sealed items (25%) are void, and open at the next closing" in play.audit().notes
+    play.close()
+    found = play.audit()
+    assert found.findings == ()
+    assert "exemplo/1: 50 of 200 items (25%) were made void before it" in found.notes
+    assert (found.rounds[0].voided, found.rounds[0].reasons["void"]) == (50, 50)
+
+
+def test_void_items_that_a_freeze_hides_are_named(play: Stage) -> None:
+    with_freeze(play, 1, lambda frozen: msgspec.structs.replace(frozen, leaving=()))
+    found = said(play.audit())
+    assert "item 'p0001' was void by then, and is frozen as neither" in found
+    assert "item 'p0001' was opened, and the draw keeps it" in found
+
+
+def test_an_insider_who_swaps_two_items_is_named(tmp_path: Path) -> None:
+    play = stage(tmp_path)
+    play.add(items(12), "b1")
+    play.freeze()
+    with play.vault() as vault:
+        openings = {row.id: vault.opening(row.id) for row in vault.rows()}
+    play.close()
+    folder = play.public.folder(1)
+    opened = play.public.openings(1)
+    out = next(o for o in opened if o.why == "draw")
+    kept = next(row for row in play.public.rows if row.cell == out.cell)
+    swapped = Opened(
+        id=kept.id,
+        cell=kept.cell,
+        batch=kept.batch,
+        commitment=kept.commitment,
+        why="draw",
+        nonce=openings[kept.id].nonce,
+        payload=openings[kept.id].payload,
+    )
+    forged = sorted([*(o for o in opened if o != out), swapped], key=lambda o: o.id)
+    rows = [*(row for row in play.public.rows if row != kept), out.row]
+    (folder / OPENINGS_FILE).write_bytes(lines_bytes(forged))
+    play.public.commitments.write_bytes(rows_bytes(rows))
+
+    def swap(_: int, event: Event) -> Event:
+        if isinstance(event, Open) and event.item == out.id:
+            return msgspec.structs.replace(event, item=kept.id, commitment=kept.commitment)
+        if isinstance(event, Split):
+            digest = sha256((folder / OPENINGS_FILE).read_bytes())
+            return msgspec.structs.replace(event, openings=digest, root=rows_root(rows))
+        return event
+
+    rewrite(play, swap)
+    found = said(play.audit())
+    assert f"item '{out.id}' was drawn to open (draw), and was not opened" in found
+    assert f"item '{kept.id}' was opened, and the draw keeps it" in found
+
+
+def relabelled(play: Stage) -> tuple[str, bytes]:
+    rows = list(play.public.rows)
+    other = next(cell for cell in CELLS if cell != rows[0].cell)
+    rows[0] = msgspec.structs.replace(rows[0], cell=other)
+    return rows[0].id, rows_bytes(rows)
+
+
+def test_an_insider_who_relabels_a_cell_after_the_freeze_is_named(play: Stage) -> None:
+    id, content = relabelled(play)
+    play.public.commitments.write_bytes(content)
+    found = said(play.audit())
+    assert f"private/commitments.jsonl: item '{id}' has cell" in found
+    assert "and was frozen with" in found
+    assert "the rows of batch 'b" in found
+
+
+def test_a_relabelled_cell_with_the_ledger_rewritten_to_match_is_named(play: Stage) -> None:
+    id, content = relabelled(play)
+    play.public.commitments.write_bytes(content)
+    rows = [*play.public.rows, *(o.row for n in (1, 2) for o in play.public.openings(n))]
+
+    def agree(_: int, event: Event) -> Event:
+        if isinstance(event, BatchCommit):
+            root = rows_root([row for row in rows if row.batch == event.batch])
+            return msgspec.structs.replace(event, root=root)
+        return event
+
+    rewrite(play, agree)
+    assert f"item '{id}' has cell" in said(play.audit())
+
+
+@pytest.mark.parametrize(
+    ("what", "edit", "says"),
+    [
+        (
+            "an item left out",
+            lambda f: msgspec.structs.replace(f, items=f.items[1:]),
+            "was private then, and was left out",
+        ),
+        (
+            "an age made smaller",
+            lambda f: msgspec.structs.replace(
+                f, items=(msgspec.structs.replace(f.items[0], age=0), *f.items[1:])
+            ),
+            "age 0, where the ledger counts",
+        ),
+        (
+            "another commitment",
+            lambda f: msgspec.structs.replace(
+                f, items=(msgspec.structs.replace(f.items[0], commitment="2" * 64), *f.items[1:])
+            ),
+            "and was frozen with 2222",
+        ),
+        (
+            "an item twice",
+            lambda f: msgspec.structs.replace(f, items=(f.items[0], *f.items)),
+            "it names an item twice",
+        ),
+        (
+            "a group made up",
+            lambda f: msgspec.structs.replace(
+                f, items=(msgspec.structs.replace(f.items[0], group="g"), *f.items[1:])
+            ),
+            "was frozen with g",
+        ),
+        (
+            "another randomness",
+            lambda f: msgspec.structs.replace(f, source=LotteryDraw(draw=7, due=f.source.due)),
+            "does not say what line",
+        ),
+        ("another time", lambda f: msgspec.structs.replace(f, at=instant(BEGIN)), "does not say what line"),
+        (
+            "another workspace",
+            lambda f: msgspec.structs.replace(f, workspace="3" * 64),
+            "of another workspace",
+        ),
+    ],
+)
+def test_a_freeze_that_is_not_what_the_ledger_allows_is_named(
+    what: str, edit: Callable[[Frozen], Frozen], says: str, play: Stage
+) -> None:
+    with_freeze(play, 3, edit)
+    found = play.audit()
+    assert says in said(found)
+    assert found.rounds[2].standing == "failed"
+
+
+def test_another_share_than_that_of_the_rules_is_noted(play: Stage) -> None:
+    with_freeze(play, 3, lambda f: msgspec.structs.replace(f, share="1/10"))
+    assert "exemplo/3: its share is 1/10; the rules say 1/2" in play.audit().notes
+
+
+def test_a_freeze_that_was_never_logged_is_named(play: Stage) -> None:
+    shutil.copytree(play.public.folder(1), play.public.folder(9))
+    assert "rounds/0009: is of a closing that the ledger does not know" in said(play.audit())
+
+
+@pytest.mark.parametrize("name", [FREEZE_FILE, DRAW_FILE, OPENINGS_FILE, "randomness.json"])
+def test_a_file_that_was_taken_away_is_named(name: str, play: Stage) -> None:
+    (play.public.folder(1) / name).unlink()
+    assert name in said(play.audit())
+
+
+def test_other_randomness_is_named(play: Stage) -> None:
+    path = play.public.folder(2) / "randomness.json"
+    path.write_bytes(lottery(102, ["55555"] * 5))
+    found = said(play.audit())
+    assert "randomness.json: was changed" in found
+    assert "its randomness is" in found
+
+
+@pytest.mark.parametrize(
+    ("what", "change", "says"),
+    [
+        ("another text", {"stem": "Outra pergunta?"}, "is not the one that was opened"),
+        ("gone", None, "was opened, and is not there"),
+    ],
+)
+def test_an_open_item_that_is_not_the_opened_one_is_named(
+    what: str, change: dict[str, str] | None, says: str, play: Stage
+) -> None:
+    path = play.registry / "exemplo/open/closing-0001.jsonl"
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    if change is None:
+        lines.pop()
+    else:
+        lines[0]["payload"] |= change
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert says in said(play.audit())
+
+
+def test_an_opened_item_that_stays_among_the_sealed_is_named(play: Stage) -> None:
+    opened = play.public.openings(1)[0].row
+    play.public.commitments.write_bytes(rows_bytes([*play.public.rows, opened]))
+    found = said(play.audit())
+    assert f"item '{opened.id}' was opened, and still stands among the sealed ones" in found
+    assert "stands there, and in" in found
+
+
+def test_an_opening_that_does_not_open_its_commitment_is_named(play: Stage) -> None:
+    path = play.public.folder(1) / OPENINGS_FILE
+    opened = play.public.openings(1)
+    opened[0] = msgspec.structs.replace(opened[0], nonce="0" * 64)
+    path.write_bytes(lines_bytes(opened))
+    rewrite(
+        play,
+        lambda _, e: (
+            msgspec.structs.replace(e, openings=sha256(path.read_bytes()))
+            if isinstance(e, Split) and e.round == "exemplo/1"
+            else e
+        ),
+    )
+    assert "line 1: item 'p0001' is not the one that was committed to" in said(play.audit())
+
+
+def test_lines_left_out_of_a_ledger_that_was_signed_anew_are_named(play: Stage) -> None:
+    first = next(
+        line.seq for line in ledgers.read(ledger_path(play.registry)).lines if isinstance(line.event, Open)
+    )
+    rewrite(play, lambda seq, event: None if seq == first else event)
+    assert "opened in the openings and not in the ledger" in said(play.audit())
+
+
+PUBLIC = (
+    "ledger.jsonl",
+    "exemplo/private/commitments.jsonl",
+    "exemplo/rounds/0001/freeze.dsse.json",
+    "exemplo/rounds/0001/randomness.json",
+    "exemplo/rounds/0001/draw.json",
+    "exemplo/rounds/0001/openings.jsonl",
+    "exemplo/rounds/0002/freeze.dsse.json",
+    "exemplo/rounds/0002/openings.jsonl",
+    "exemplo/rounds/0003/freeze.dsse.json",
+)
+
+
+def names_a_change(play: Stage, name: str, place: int, value: int) -> None:
+    """One byte of a public file changes; the audit fails, and names the file; the byte is put back."""
+    path = play.registry / name
+    whole = path.read_bytes()
+    changed = bytearray(whole)
+    changed[place % len(whole)] = value
+    if bytes(changed) == whole:
+        return
+    path.write_bytes(changed)
+    try:
+        named = said(play.audit())
+    except IntegrityError as error:
+        named = str(error)
+    path.write_bytes(whole)
+    assert Path(name).name in named, (name, place, value)
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(place=st.integers(0, 1 << 20), value=st.integers(0, 255))
+def test_any_changed_byte_is_named(name: str, play: Stage, place: int, value: int) -> None:
+    names_a_change(play, name, place, value)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PUBLIC)
+def test_every_byte_that_changes_is_named(name: str, play: Stage) -> None:
+    content = (play.registry / name).read_bytes()
+    for place in range(len(content)):
+        names_a_change(play, name, place, content[place] ^ 1)
+
+
+def test_nothing_at_all_is_audited_without_complaint(tmp_path: Path) -> None:
+    found = stage(tmp_path).audit()
+    assert (found.findings, found.rounds) == ((), ())
