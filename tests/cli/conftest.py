@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.engine.server import Say, Server, always
 
 from lacre import jsonl
 from lacre.registry.items import Item, Part, Payload, Source
@@ -69,9 +71,28 @@ def item(id: str, **changes: object) -> Item:
     return Item(**(values | changes))  # type: ignore[arg-type]
 
 
+COLUMNS = """\
+[[columns]]
+id = "local"
+model = "local"
+vendor = "Ninguém"
+family = "nenhuma"
+dialect = "openai"
+endpoint = "{endpoint}"
+cap = 100
+"""
+
+
+@pytest.fixture(scope="session")
+def column_server() -> Iterator[Server]:
+    """A column that answers B to everything."""
+    with Server(always(Say(text="Alternativa B.\nConfiança: 80"))) as server:
+        yield server
+
+
 @pytest.fixture
-def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A workspace with benchmark `exemplo`, two CSVs of questions and a folder of texts; we are in it."""
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, column_server: Server) -> Path:
+    """A workspace with benchmark `exemplo`, two CSVs of questions, a folder of texts and one of leaks; we are in it."""
     root = tmp_path / "workspace"
     create_workspace(root, "exemplo")
     (root / "registry/exemplo/matrix.toml").write_text(MATRIX, encoding="utf-8")
@@ -91,5 +112,10 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (root / "scores.jsonl").write_text(SCORES, encoding="utf-8")
     (root / "corpus").mkdir()
     (root / "corpus" / "page.txt").write_text("A feira abre às seis e fecha ao meio-dia.\n", encoding="utf-8")
+    (root / "leaks").mkdir()
+    leak = "Quantas patas tem a aranha que mora atrás do espelho do corredor? Seis Oito Dez"
+    (root / "leaks" / "page.txt").write_text(leak + "\n", encoding="utf-8")
+    columns = COLUMNS.format(endpoint=column_server.endpoint("openai"))
+    (root / "registry" / "columns.toml").write_text(columns, encoding="utf-8")
     monkeypatch.chdir(root)
     return root

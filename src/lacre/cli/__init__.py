@@ -16,12 +16,16 @@ from lacre.cli.output import example
 from lacre.errors import Exit, LacreError
 
 NOUNS = {
+    "boilerplate": "lacre.cli.boilerplate:boilerplate",
     "agreement": "lacre.cli.agreement:agreement",
+    "column": "lacre.cli.column:column",
     "init": "lacre.cli.init:init",
     "items": "lacre.cli.items:items",
     "power": "lacre.cli.power:power",
+    "run": "lacre.cli.runs:run",
     "sample-size": "lacre.cli.sample_size:sample_size",
     "vet": "lacre.cli.vet:vet",
+    "waive": "lacre.cli.waive:waive",
 }
 """Nouns, and where each command lives. Their modules import what is heavy inside the command."""
 

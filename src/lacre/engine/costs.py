@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from lacre.engine.dialects import Request
 from lacre.engine.journal import Entry, Replied
-from lacre.engine.replies import Usage
+from lacre.engine.replies import Failed, Usage
 from lacre.errors import InputError
 from lacre.registry.columns import Column, Exchange, Price
 from lacre.registry.records import Record
@@ -92,8 +92,8 @@ class Bill:
         for name in self._tokens:
             self._tokens[name] += getattr(usage, name) or 0
         if usage.input is None or usage.output is None:
-            # A reply that failed before any token was made costs nothing; what may have cost is `lost`.
-            if not _told_nothing(reply):
+            # What a failed reply may have cost all the same stands under `lost`.
+            if isinstance(reply.reply, Failed):
                 return
             self._counts["unknown"] += 1
         if self.card.price is None:
@@ -127,11 +127,6 @@ class Bill:
         if rate is None:
             return Undefined(reason="no exchange rate was given", n=self._counts["replies"])
         return Amount(value=_money(self._money * rate), currency=currency)
-
-
-def _told_nothing(reply: Replied) -> bool:
-    """Whether an answer came, but not its tokens."""
-    return reply.reply.delivery.status == 200
 
 
 def _money(value: Decimal) -> str:

@@ -1,0 +1,99 @@
+"""``lacre column``: the systems that are measured, and whether their cards are right."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from lacre.cli.output import example, json_option, print_json, print_table, say
+from lacre.errors import ColumnError, Exit
+
+if TYPE_CHECKING:
+    from lacre.engine.checks import Checked
+    from lacre.registry.columns import Columns
+
+
+@click.group(epilog=example("lacre column list"))
+def column() -> None:
+    """List the columns of this workspace, and check their cards against the real systems.
+
+    A column is a measured system or a judge. Its card in registry/columns.toml says how it is asked, and what
+    is known of it, each fact with its source.
+    """
+
+
+def read_workspace_columns() -> Columns:
+    """The cards of the workspace that we are in."""
+    from lacre.registry.columns import read_columns  # noqa: PLC0415
+    from lacre.registry.workspace import Workspace  # noqa: PLC0415
+
+    return read_columns(Workspace.find(Path.cwd()).registry / "columns.toml")
+
+
+@column.command("list", epilog=example("lacre column list"))
+@json_option
+def list_(as_json: bool) -> None:
+    """List the columns with what is known of them. Prices are for a million tokens, input / output."""
+    from lacre.registry.columns import card_summary  # noqa: PLC0415
+
+    cards = read_workspace_columns()
+    if as_json:
+        print_json(cards)
+        return
+    rows = [card_summary(card) for card in cards.columns.values()]
+    if not rows:
+        say("No columns: write their cards in registry/columns.toml.")
+        return
+    print_table(list(rows[0]), [list(row.values()) for row in rows], whole=("column",))
+    if cards.exchange is not None:
+        rate = cards.exchange
+        say(f"1 USD = {rate.brl_per_usd} BRL ({rate.source}, {rate.read}).")
+
+
+@column.command(epilog=example("lacre column check local"))
+@click.argument("ids", nargs=-1, required=True, metavar="COLUMN...")
+@json_option
+def check(ids: tuple[str, ...], as_json: bool) -> int:
+    """Send one harmless question to each COLUMN, and say where its card is wrong.
+
+    The question is the same for all and holds no item. A setting that the model does not take is named.
+
+    Exit code: 0 when the cards hold, 1 when one says what the answer does not bear out, 4 when a column did
+    not answer.
+    """
+    from lacre.engine.checks import check_column  # noqa: PLC0415
+    from lacre.engine.keys import read_key  # noqa: PLC0415
+
+    cards = read_workspace_columns().named(ids)
+    keys = {card.id: read_key(card, os.environ) for card in cards}
+    checked = [check_column(card, keys[card.id]) for card in cards]
+    if as_json:
+        print_json(checked)
+    else:
+        print_table(
+            ("column", "status", "model", "finish", "tokens", "seconds", "remarks"),
+            [_row(one) for one in checked],
+            right=("tokens", "seconds"),
+            whole=("column", "status"),
+            styles={"ok": "green", "differs": "yellow", "failed": "bold red"},
+        )
+    if any(one.status == "failed" for one in checked):
+        raise ColumnError("\n".join(f"column '{one.column}': {one.why}" for one in checked if one.why))
+    return int(Exit.FINDING if any(one.status == "differs" for one in checked) else Exit.CLEAN)
+
+
+def _row(one: Checked) -> tuple[str, ...]:
+    tokens = "not told" if one.tokens is None else f"{one.tokens:,}"
+    seconds = "" if one.seconds is None else f"{one.seconds:.2f}"
+    return (
+        one.column,
+        one.status,
+        one.model or "not told",
+        one.finish or "",
+        tokens,
+        seconds,
+        "; ".join(one.remarks),
+    )

@@ -1,0 +1,153 @@
+"""What ``lacre run`` prints: tables of a run's state and cost, and its progress."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import time
+from typing import IO, TYPE_CHECKING
+
+import click
+
+from lacre.cli.output import print_json, print_table, say
+from lacre.errors import InputError
+
+if TYPE_CHECKING:
+    from lacre.engine.costs import Cost, Money
+    from lacre.engine.folders import RunFolder, Written
+    from lacre.engine.plans import RunRecord
+    from lacre.engine.runs import Progress, RunState
+
+
+def print_state(state: RunState) -> None:
+    """Print how far each column is, and whether the run is complete."""
+    names = ("column", "replies", "of", "answered", "refused", "truncated", "failed", "context cut", "state")
+    rows = []
+    for column in state.columns:
+        how = "complete" if column.done >= column.expected else "not complete"
+        if column.halted is not None:
+            how = f"stopped: {column.halted.detail}"
+        rows.append(
+            (
+                column.column, f"{column.done:,}", f"{column.expected:,}", f"{column.answered:,}",
+                f"{column.refused:,}", f"{column.truncated:,}", f"{column.failed:,}",
+                f"{column.incomplete_context:,}", how,
+            )
+        )  # fmt: skip
+    print_table(names, rows, right=names[1:8], whole=("column",))
+    sys.stdout.flush()
+    say("The run is complete." if state.complete else "The run is NOT complete, and is not scored.")
+
+
+def print_written(written: Written, on: IO[str]) -> None:
+    """Print how many replies the rule decided, and where the answers are."""
+    for kind in sorted({*written.decided, *written.undecided}):
+        decided, left = written.decided.get(kind, 0), written.undecided.get(kind, 0)
+        wait = "count as you said" if written.forced else "wait for the judges"
+        click.echo(
+            f"{kind} items: {decided:,} replies decided by rule"
+            + (f", {left:,} {wait} ({left / (left + decided):.1%})" if left else "")
+            + ".",
+            file=on,
+        )
+    for path in written.answers:
+        click.echo(f"Score them with: lacre score {path}", file=on)
+
+
+def print_record(record: RunRecord) -> None:
+    """What a customer controls, and the literal messages."""
+    click.echo(f"run {record.id}, began {record.created}, lacre {record.version}")
+    kinds = f"choice {record.repetitions.choice}, open {record.repetitions.open} times"
+    click.echo(f"{record.items:,} items of {record.source} (sha256 {record.items_sha256}); {kinds}")
+    for card in record.columns:
+        cap = card.cap if card.cap is not None else "none"
+        click.echo(f"column {card.id}: {card.model}, effort {card.effort or 'not set'}, token cap {cap}")
+        for fact in card.vendor_adds:
+            click.echo(f"  the vendor adds: {fact.value} ({fact.source}, {fact.read})")
+    for template in record.templates:
+        click.echo(f"template {template.name} (sha256 {template.sha256})")
+
+
+def print_replies(folder: RunFolder, item: str, *, as_json: bool) -> None:
+    """Print the replies that hold for one item.
+
+    Raises:
+        InputError: it has none.
+    """
+    found = [entry for task, entry in sorted(folder.settled().items()) if task.item == item]
+    if not found:
+        raise InputError(f"item '{item}'", "has no reply in this run", "Check its id")
+    if as_json:
+        print_json(found)
+        return
+    for entry in found:
+        part = f", part {entry.part}" if entry.part else ""
+        reply = entry.reply
+        click.echo(f"--- {entry.column}, run {entry.repetition}{part}: {type(reply).__name__.lower()}")
+        click.echo(reply.detail if hasattr(reply, "detail") else reply.text)
+
+
+def cost_row(cost: Cost) -> tuple[str, ...]:
+    """One line of the table of costs."""
+    untold = cost.unknown + cost.lost
+    return (
+        cost.stage, cost.column, f"{cost.replies:,}", f"{cost.input:,}", f"{cost.cached:,}",
+        f"{cost.output:,}", f"{cost.reasoning:,}", _money(cost.usd), _money(cost.brl), f"{untold:,}",
+    )  # fmt: skip
+
+
+def _money(money: Money) -> str:
+    from lacre.engine.costs import Amount  # noqa: PLC0415
+
+    return money.value if isinstance(money, Amount) else str(money)
+
+
+class Meter:
+    """Progress on stderr: one line that renews itself on a terminal, else a line every ten seconds."""
+
+    def __init__(self, live: bool) -> None:
+        self.live = live
+        self.last = time.monotonic()
+        self.drawn = False
+
+    def __call__(self, progress: Progress) -> None:
+        """Show where the run stands, now and then."""
+        now = time.monotonic()
+        if now - self.last < (0.1 if self.live else 10.0):
+            return
+        self.last = now
+        line = _progress_line(progress)
+        if not self.live:
+            say(line)
+            return
+        width = shutil.get_terminal_size().columns
+        sys.stderr.write(f"\r\x1b[K{line[: width - 1]}")
+        sys.stderr.flush()
+        self.drawn = True
+
+    def close(self) -> None:
+        """Clear the live line, so that what follows starts on a clean one."""
+        if self.drawn:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+            self.drawn = False
+
+
+def _progress_line(progress: Progress) -> str:
+    """One line: replies, rate, kinds that a person should know of, cost so far, time left."""
+    parts = [f"{progress.done:,} of {progress.expected:,} replies"]
+    rate = progress.fresh / progress.seconds if progress.seconds > 0 else 0.0
+    parts.append(f"{rate:,.1f}/s")
+    parts.extend(
+        f"{progress.kinds[kind]:,} {kind}"
+        for kind in ("refused", "truncated", "failed")
+        if progress.kinds.get(kind)
+    )
+    parts.append("cost not known" if progress.dollars is None else f"US$ {progress.dollars:.4f}")
+    left = progress.expected - progress.done
+    if progress.sweeping:
+        parts.append("asking again what failed")
+    elif rate and left:
+        seconds = left / rate
+        parts.append(f"about {seconds:.0f} s left" if seconds < 100 else f"about {seconds / 60:.0f} min left")
+    return ", ".join(parts)

@@ -1,0 +1,490 @@
+"""``lacre run``: put items to columns, resume, and see how far a run is and what it cost."""
+
+from __future__ import annotations
+
+import os
+import sys
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import click
+
+from lacre import __version__
+from lacre.cli.column import read_workspace_columns
+from lacre.cli.output import example, json_option, print_json, print_table, say
+from lacre.cli.run_tables import Meter, cost_row, print_record, print_replies, print_state, print_written
+from lacre.errors import Exit, InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from lacre.engine.folders import RunFolder
+    from lacre.engine.keys import Key
+    from lacre.engine.plans import Question, RunRecord
+    from lacre.engine.runs import RunState
+    from lacre.registry.columns import Column, Exchange
+    from lacre.registry.rules import RunRules
+
+LAYERS = ("official", "open")
+Kind = Literal["choice", "open"]
+
+
+@click.group(epilog=example("lacre run start exemplo --column local --dry-run"))
+def run() -> None:
+    """Put items to columns, each reply on disk before it counts.
+
+    A run lives in a folder: run.json says what it asks, journal.jsonl holds every reply, and once all are
+    there answers-choice.jsonl holds what `lacre score` reads. A run that was stopped is resumed and repeats
+    nothing; one that is not complete is never scored.
+
+    \b
+    Exit codes: 0 complete, 4 a column was stopped, 5 not complete, 130 interrupted.
+    """
+
+
+@run.command(epilog=example("lacre run start exemplo --column local --out runs/first"))
+@click.argument("source", metavar="BENCHMARK|FILE")
+@click.option(
+    "--column", "ids", multiple=True, required=True, metavar="ID", help="Ask this column; again for more."
+)
+@click.option(
+    "--out", type=click.Path(path_type=Path), metavar="DIR", help="The run's folder; runs/ID when not given."
+)
+@click.option("--layer", type=click.Choice(LAYERS), help="Only items of this layer.")
+@click.option("--kind", type=click.Choice(get_args(Kind)), help="Only items of this kind.")
+@click.option("--item", "items", multiple=True, metavar="ID", help="Only this item; again for more.")
+@click.option("--budget", metavar="USD", help="Stop before this many dollars are exceeded.")
+@click.option("--brl-per-usd", metavar="RATE", help="Exchange rate, in the place of that in columns.toml.")
+@click.option(
+    "--dry-run", is_flag=True, help="Send nothing; print the exact request for the first item chosen."
+)
+@json_option
+def start(
+    *,
+    source: str,
+    ids: tuple[str, ...],
+    out: Path | None,
+    layer: str | None,
+    kind: Kind | None,
+    items: tuple[str, ...],
+    budget: str | None,
+    brl_per_usd: str | None,
+    dry_run: bool,
+    as_json: bool,
+) -> int:
+    """Put the items of BENCHMARK, or of an items FILE, to one or more columns.
+
+    Every column gets the same message, with the settings of its card in registry/columns.toml and nothing
+    else; keys come from where the card says, and are never written anywhere. Choice items are asked once,
+    open-ended ones three times. Whatever fails after its tries is asked once more at the end.
+    """
+    from lacre.engine.folders import RunFolder  # noqa: PLC0415
+    from lacre.engine.plans import check_questions  # noqa: PLC0415
+
+    columns = read_workspace_columns()
+    cards = columns.named(ids)
+    questions = _chosen(_questions(source), layer, kind, items)
+    check_questions(questions, cards)
+    exchange = _exchange(brl_per_usd) or columns.exchange
+    limit = _dollars(budget)
+    now = datetime.now(UTC)
+    name = f"{Path(source).stem}-{now:%Y%m%dT%H%M%SZ}"
+    filtered = bool(layer or kind or items)
+    record = _record(
+        name, source, cards, questions, now=now, exchange=exchange, budget=limit, filtered=filtered
+    )
+    if dry_run:
+        _print_requests(record, cards, questions, as_json=as_json)
+        return int(Exit.CLEAN)
+    keys = _ready(cards, record, questions, limit)
+    folder = RunFolder.create(out or Path("runs") / name, record)
+    say(f"Run {record.id} in {folder.path}")
+    return _work(folder, record, questions, cards, keys, budget=limit, as_json=as_json)
+
+
+@run.command(
+    epilog=example("lacre run start exemplo --column local --out runs/first", "lacre run resume runs/first")
+)
+@click.argument("folder", type=click.Path(path_type=Path), metavar="RUN")
+@click.option(
+    "--budget", metavar="USD", help="Dollars for the whole run, in the place of those it began with."
+)
+@click.option("--failed", is_flag=True, help="Ask once more what had failed to the end.")
+@json_option
+def resume(*, folder: Path, budget: str | None, failed: bool, as_json: bool) -> int:
+    """Go on with the run in folder RUN; nothing that was answered is asked again.
+
+    Cards are read anew, so that one that was wrong can be corrected; a card whose questions have been
+    answered keeps the settings it began with.
+    """
+    from lacre.engine.folders import RunFolder  # noqa: PLC0415
+    from lacre.engine.plans import check_resumed  # noqa: PLC0415
+
+    place = RunFolder.open(folder)
+    record = place.record()
+    questions = _asked(record)
+    check_resumed(record, questions)
+    record = _renewed(place, record)
+    limit = _dollars(budget) if budget is not None else _dollars(record.budget)
+    keys = _ready(record.columns, record, questions, limit)
+    return _work(place, record, questions, record.columns, keys, budget=limit, again=failed, as_json=as_json)
+
+
+@run.command(
+    epilog=example("lacre run start exemplo --column local --out runs/first", "lacre run status runs/first")
+)
+@click.argument("folder", type=click.Path(path_type=Path), metavar="RUN")
+@json_option
+def status(folder: Path, as_json: bool) -> int:
+    """Say how far the run in folder RUN is, column by column, also while it works."""
+    from lacre.engine.folders import RunFolder  # noqa: PLC0415
+    from lacre.engine.runs import state_of  # noqa: PLC0415
+
+    place = RunFolder.open(folder)
+    record = place.record()
+    state = state_of(record, _asked(record), place.entries())
+    if as_json:
+        print_json({"run": record.id, "state": state})
+    else:
+        print_state(state)
+    return int(Exit.CLEAN if state.complete else Exit.INCOMPLETE)
+
+
+@run.command(
+    epilog=example("lacre run start exemplo --column local --out runs/first", "lacre run show runs/first")
+)
+@click.argument("folder", type=click.Path(path_type=Path), metavar="RUN")
+@click.option("--item", metavar="ID", help="Show what this item was answered.")
+@json_option
+def show(folder: Path, item: str | None, as_json: bool) -> None:
+    """Show what the run in folder RUN asks, with which settings, and what it cost so far.
+
+    Costs are for each stage and column: tokens, dollars and reais. What cannot be known is undefined, with
+    the reason. With --item, the replies to that item are shown instead.
+    """
+    from lacre.engine.costs import costs  # noqa: PLC0415
+    from lacre.engine.folders import RunFolder  # noqa: PLC0415
+
+    place = RunFolder.open(folder)
+    record = place.record()
+    if item is not None:
+        print_replies(place, item, as_json=as_json)
+        return
+    spent = costs(record.stage, record.columns, record.exchange, place.entries())
+    if as_json:
+        print_json({"record": record, "costs": spent})
+        return
+    print_record(record)
+    print_table(
+        ("stage", "column", "replies", "input", "cached", "output", "reasoning", "USD", "BRL", "untold"),
+        [cost_row(cost) for cost in spent],
+        right=("replies", "input", "cached", "output", "reasoning", "USD", "BRL", "untold"),
+        whole=("column",),
+    )
+
+
+@run.command(
+    epilog=example(
+        "lacre run start exemplo --column local --out runs/first",
+        "lacre run answers runs/first --undecided wrong",
+    )
+)
+@click.argument("folder", type=click.Path(path_type=Path), metavar="RUN")
+@click.option(
+    "--undecided", type=click.Choice(["wrong", "failure"]),
+    help="What an answer counts as that the rule cannot read, for want of judges.",
+)  # fmt: skip
+@json_option
+def answers(folder: Path, undecided: Literal["wrong", "failure"] | None, as_json: bool) -> int:
+    """Read the replies of a complete run by rule, and write what `lacre score` reads.
+
+    A file is written for each kind of item whose replies are all decided. What the rule cannot read waits for
+    the judges; with --undecided it counts as given, and how many do is said.
+
+    Exit code: 0 when all are decided, 1 when some wait for judges, 5 when the run is not complete.
+    """
+    from lacre.engine.folders import RunFolder, write_answers  # noqa: PLC0415
+    from lacre.engine.runs import state_of  # noqa: PLC0415
+
+    place = RunFolder.open(folder)
+    record = place.record()
+    questions = _asked(record)
+    complete = state_of(record, questions, place.entries()).complete
+    written = write_answers(place, questions, complete=complete, undecided=undecided)
+    if as_json:
+        print_json(written)
+    else:
+        print_written(written, on=sys.stdout)
+    return int(Exit.FINDING if written.undecided and undecided is None else Exit.CLEAN)
+
+
+def _work(
+    folder: RunFolder,
+    record: RunRecord,
+    questions: Sequence[Question],
+    cards: Sequence[Column],
+    keys: Mapping[str, Key | None],
+    *,
+    budget: Decimal | None,
+    as_json: bool,
+    again: bool = False,
+) -> int:
+    """Ask, print how it ended, and give the exit code."""
+    from lacre.engine.client import Patience  # noqa: PLC0415
+    from lacre.engine.folders import write_answers  # noqa: PLC0415
+    from lacre.engine.runs import Run  # noqa: PLC0415
+
+    sink = folder.sink()
+    if sink.torn:
+        say(f"{folder.journal_path}: a line was cut short by a crash; its reply is asked for again.")
+    rules = _run_rules()
+    meter = Meter(sys.stderr.isatty())
+    try:
+        going = Run(
+            record=record,
+            questions=questions,
+            cards=cards,
+            keys=keys,
+            sink=sink,
+            now=lambda: datetime.now(UTC),
+            patience=Patience(attempts=rules.attempts, limit_wait=rules.limit_wait),
+            budget=budget,
+            again=again,
+            on_progress=meter,
+        )
+        state = going.work()
+    except KeyboardInterrupt:
+        meter.close()
+        say(f"Every reply that came is kept. Go on with: lacre run resume {folder.path}")
+        raise
+    finally:
+        meter.close()
+        sink.close()
+    written = write_answers(folder, questions, complete=True) if state.complete else None
+    if as_json:
+        print_json({"run": record.id, "folder": str(folder.path), "state": state, "written": written})
+    else:
+        print_state(state)
+        if written is not None:
+            print_written(written, on=sys.stderr)
+    return _ended(state, folder)
+
+
+def _ended(state: RunState, folder: RunFolder) -> int:
+    """The exit code of a run, and what to do about it when it is not complete."""
+    if state.complete:
+        return int(Exit.CLEAN)
+    if state.budget_reached:
+        say(
+            f"The next request could exceed the budget. Go on with: lacre run resume {folder.path} --budget USD"
+        )
+    halted = [column.halted for column in state.columns if column.halted is not None]
+    for halt in halted:
+        say(f"lacre: column '{halt.column}': {halt.detail}. {_todo(halt.reason)}")
+    if halted:
+        say(f"What is done is kept. Go on with: lacre run resume {folder.path}")
+    return int(Exit.COLUMN if halted else Exit.INCOMPLETE)
+
+
+_TODO = {
+    "key": "Check the key that its card names.",
+    "quota": "Pay, or wait for the quota to come back.",
+    "parameter": "Correct its card: take the setting out, or give the value that the vendor allows.",
+    "model": "Correct model or endpoint on its card.",
+    "endpoint": "Check endpoint on its card, and the network.",
+    "requests": "Check its card with `lacre column check`.",
+    "wait": "Resume later, or lower requests_per_minute on its card.",
+}
+
+
+def _todo(reason: str) -> str:
+    return _TODO.get(reason, "Check its card.")
+
+
+def _ready(
+    cards: Sequence[Column], record: RunRecord, questions: Sequence[Question], budget: Decimal | None
+) -> dict[str, Key | None]:
+    """The keys, after everything that can be refused before the first request has been."""
+    from lacre.engine.costs import worst_case  # noqa: PLC0415
+    from lacre.engine.keys import read_key  # noqa: PLC0415
+
+    if budget is not None:
+        for card in cards:
+            worst_case(card, _first_request(record, card, questions[0]), record.exchange)
+    return {card.id: read_key(card, os.environ) for card in cards}
+
+
+def _record(
+    name: str,
+    source: str,
+    cards: Sequence[Column],
+    questions: Sequence[Question],
+    *,
+    now: datetime,
+    exchange: Exchange | None,
+    budget: Decimal | None,
+    filtered: bool,
+) -> RunRecord:
+    from lacre.engine.messages import read_templates  # noqa: PLC0415
+    from lacre.engine.plans import Repetitions, RunRecord, items_digest  # noqa: PLC0415
+    from lacre.registry.workspace import Workspace  # noqa: PLC0415
+
+    rules = _run_rules()
+    templates = read_templates(Workspace.find(Path.cwd()).registry / "templates")
+    return RunRecord(
+        id=name,
+        stage="answers",
+        source=str(Path(source).absolute()) if _is_file(source) else source,
+        created=now.isoformat(timespec="seconds"),
+        version=__version__,
+        columns=tuple(cards),
+        templates=tuple(templates.values()),
+        items=len(questions),
+        items_sha256=items_digest(questions),
+        repetitions=Repetitions(choice=rules.choice_runs, open=rules.open_runs),
+        asked=tuple(question.id for question in questions) if filtered else None,
+        exchange=exchange,
+        budget=None if budget is None else str(budget),
+    )
+
+
+def _renewed(folder: RunFolder, record: RunRecord) -> RunRecord:
+    """The record with today's cards, where they still ask the same or nothing was answered yet."""
+    import msgspec  # noqa: PLC0415
+
+    from lacre.engine.journal import Replied  # noqa: PLC0415
+
+    today = read_workspace_columns().columns
+    answered = {entry.column for entry in folder.entries() if isinstance(entry, Replied)}
+    cards: list[Column] = []
+    for card in record.columns:
+        new = today.get(card.id, card)
+        if new.setting() != card.setting() and card.id in answered:
+            changed = sorted(name for name, value in new.asked().items() if card.asked().get(name) != value)
+            raise InputError(
+                f"column '{card.id}'",
+                f"its card asks otherwise than when this run began ({', '.join(changed)})",
+                "Restore it, or start another run: answers under two settings make no score",
+            )
+        cards.append(new)
+    renewed = msgspec.structs.replace(record, columns=tuple(cards))
+    if renewed != record:
+        folder.write(renewed)
+    return renewed
+
+
+def _is_file(source: str) -> bool:
+    return "/" in source or Path(source).suffix != "" or Path(source).is_file()
+
+
+def _questions(source: str) -> tuple[Question, ...]:
+    """The questions of a benchmark of the workspace, or of a file of items."""
+    from lacre.engine.plans import Question, questions_of  # noqa: PLC0415
+    from lacre.registry.intake import candidates  # noqa: PLC0415
+    from lacre.registry.workspace import Workspace  # noqa: PLC0415
+
+    if not _is_file(source):
+        workspace = Workspace.find(Path.cwd())
+        workspace.benchmark(source)
+        return questions_of(workspace.items(source), workspace.registry / source)
+    path = Path(source)
+    imported = candidates(path)
+    for remark in imported.remarks():
+        say(f"{path}: {remark}.")
+    return tuple(
+        Question(id=item.id, payload=item.payload, images=path.parent)
+        for item in sorted(imported.items, key=lambda item: item.id)
+    )
+
+
+def _chosen(
+    questions: Sequence[Question], layer: str | None, kind: str | None, items: Sequence[str]
+) -> tuple[Question, ...]:
+    ids = {question.id for question in questions}
+    if missing := [id for id in items if id not in ids]:
+        raise InputError("--item", f"no such item: {', '.join(missing)}", "List them with `lacre items list`")
+    return tuple(
+        question
+        for question in questions
+        if (layer is None or question.fields.get("layer") == layer)
+        and (kind is None or question.payload.kind == kind)
+        and (not items or question.id in items)
+    )
+
+
+def _asked(record: RunRecord) -> tuple[Question, ...]:
+    """The questions of a run that is there."""
+    questions = _questions(record.source)
+    if record.asked is None:
+        return questions
+    return tuple(question for question in questions if question.id in set(record.asked))
+
+
+def _run_rules() -> RunRules:
+    from lacre.registry.workspace import Workspace  # noqa: PLC0415
+
+    return Workspace.find(Path.cwd()).rules().run
+
+
+def _exchange(rate: str | None) -> Exchange | None:
+    from lacre.registry.columns import Exchange, is_amount  # noqa: PLC0415
+
+    if rate is None:
+        return None
+    if not is_amount(rate) or not Decimal(rate):
+        raise InputError("--brl-per-usd", f"'{rate}' is not a rate", "Write it as 5.43")
+    today = f"{datetime.now(UTC):%Y-%m-%d}"
+    return Exchange(brl_per_usd=rate, source="given on the command line", read=today)
+
+
+def _dollars(text: str | None) -> Decimal | None:
+    from lacre.registry.columns import is_amount  # noqa: PLC0415
+
+    if text is None:
+        return None
+    if not is_amount(text):
+        raise InputError("--budget", f"'{text}' is not an amount", "Write dollars as 12.50")
+    return Decimal(text)
+
+
+def _first_request(record: RunRecord, card: Column, question: Question) -> Any:
+    from lacre.engine.dialects import request_of  # noqa: PLC0415
+    from lacre.engine.plans import Chain, compose  # noqa: PLC0415
+
+    chain = Chain(column=card.id, question=question, repetition=1)
+    return request_of(card, compose(record, card, chain, question.parts[0], ()))
+
+
+def _print_requests(
+    record: RunRecord, cards: Sequence[Column], questions: Sequence[Question], *, as_json: bool
+) -> None:
+    """Print what would be sent, and how much of it."""
+    import msgspec  # noqa: PLC0415
+
+    from lacre.engine.dialects import shown_headers  # noqa: PLC0415
+    from lacre.engine.plans import expected  # noqa: PLC0415
+
+    shown = []
+    for card in cards:
+        request = _first_request(record, card, questions[0])
+        shown.append(
+            {
+                "column": card.id,
+                "method": "POST",
+                "url": request.url,
+                "headers": {**request.headers, **shown_headers(card)},
+                "body": msgspec.json.decode(request.body),
+            }
+        )
+    owed = expected(questions, record.repetitions)
+    if as_json:
+        print_json({"requests_per_column": owed, "item": questions[0].id, "requests": shown})
+        return
+    for one in shown:
+        print_json(one)
+    say(
+        f"{owed:,} requests to each of {len(cards)} columns; above is that for item {questions[0].id}. "
+        "Nothing was sent."
+    )

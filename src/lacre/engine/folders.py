@@ -1,0 +1,211 @@
+"""The folder of a run: its record, its journal, and what the rule read in the replies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from lacre import jsonl
+from lacre.engine.classify import Classification, classify_reply
+from lacre.engine.journal import Entry, FileSink, Replied, Task, entries, read_journal
+from lacre.engine.plans import Question, RunRecord
+from lacre.errors import IncompleteError, InputError
+from lacre.registry.records import Record
+from lacre.scoring.outcomes import Answer, Outcome
+
+Undecided = Literal["wrong", "failure"]
+
+
+class Classified(Record, omit_defaults=False):
+    """What the rule read in the reply to one task."""
+
+    column: str
+    item: str
+    repetition: int
+    part: str
+    kind: str
+    classification: Classification
+
+
+class Written(Record, omit_defaults=False):
+    """What became of a run's replies.
+
+    Attributes:
+        answers: files of answers that were written, one for each kind of item whose replies are all decided.
+        decided, undecided: replies by kind of item.
+        forced: undecided ones that were written as ``undecided`` said, for want of judges.
+    """
+
+    answers: tuple[str, ...]
+    decided: dict[str, int]
+    undecided: dict[str, int]
+    forced: int = 0
+
+
+class RunFolder:
+    """Where a run lives. Nothing is kept in memory: every call reads what is on disk now."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.record_path = path / "run.json"
+        self.journal_path = path / "journal.jsonl"
+
+    @classmethod
+    def create(cls, path: Path, record: RunRecord) -> RunFolder:
+        """A folder for a new run, with its record.
+
+        Raises:
+            InputError: there is something there already, or it cannot be made.
+        """
+        folder = cls(path)
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            taken = any(path.iterdir())
+        except OSError as error:
+            raise InputError(path, f"cannot be made ({error.strerror})", "Choose another folder") from None
+        if taken:
+            raise InputError(
+                path, "is not empty", "Go on with `lacre run resume`, or choose another folder with --out"
+            )
+        folder.write(record)
+        return folder
+
+    @classmethod
+    def open(cls, path: Path) -> RunFolder:
+        """The folder of a run that is there.
+
+        Raises:
+            InputError: it is no run's folder.
+        """
+        folder = cls(path)
+        if not folder.record_path.is_file():
+            raise InputError(
+                path, "is not the folder of a run", "Name the one that `lacre run start` printed"
+            )
+        return folder
+
+    def write(self, record: RunRecord) -> None:
+        """Write the record, whole or not at all.
+
+        Raises:
+            InputError: the disk is full, or the like.
+        """
+        content = msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n"
+        try:
+            jsonl.write_bytes(self.record_path, content)
+        except OSError as error:
+            raise InputError(self.record_path, f"cannot be written ({error.strerror})", "Make room") from None
+
+    def record(self) -> RunRecord:
+        """The record of the run.
+
+        Raises:
+            InputError: it is damaged.
+        """
+        try:
+            return msgspec.json.decode(jsonl.read_bytes(self.record_path), type=RunRecord)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise InputError(self.record_path, f"is damaged: {error}", "Restore it from a copy") from None
+
+    def sink(self) -> FileSink:
+        """The journal, held for writing."""
+        return FileSink(self.journal_path)
+
+    def entries(self) -> Iterator[Entry]:
+        """The entries of the journal; none before the first."""
+        return read_journal(self.journal_path) if self.journal_path.exists() else entries((), "journal")
+
+    def settled(self) -> dict[Task, Replied]:
+        """The reply that holds for each task."""
+        return {entry.task: entry for entry in self.entries() if isinstance(entry, Replied)}
+
+
+def classified(settled: Mapping[Task, Replied], questions: Sequence[Question]) -> Iterator[Classified]:
+    """What the rule reads in each reply, in the order of column, item, repetition and part."""
+    asked = {question.id: question for question in questions}
+    for task in sorted(settled):
+        question = asked[task.item]
+        payload = question.payload
+        yield Classified(
+            column=task.column,
+            item=task.item,
+            repetition=task.repetition,
+            part=task.part,
+            kind=payload.kind,
+            classification=classify_reply(
+                settled[task].reply,
+                payload.options if payload.kind == "choice" else {},
+                key=payload.key if payload.kind == "choice" else None,
+                expects=payload.expects,
+            ),
+        )
+
+
+def write_answers(
+    folder: RunFolder, questions: Sequence[Question], *, complete: bool, undecided: Undecided | None = None
+) -> Written:
+    """Classify the replies of a complete run, and write what scoring reads.
+
+    ``classified.jsonl`` has every reply. ``answers-choice.jsonl`` and ``answers-open.jsonl`` are written where
+    every reply of that kind is decided; else the judges must come first, unless ``undecided`` says what the
+    rest is to count as.
+
+    Raises:
+        IncompleteError: the run is not complete; nothing is written.
+        InputError: the disk is full, or the like.
+    """
+    if not complete:
+        raise IncompleteError(
+            f"{folder.path}: the run is not complete, so that there is nothing to score. "
+            f"Go on with `lacre run resume {folder.path}`."
+        )
+    rows = list(classified(folder.settled(), questions))
+    fields = {question.id: question for question in questions}
+    counts = {"decided": dict[str, int](), "undecided": dict[str, int]()}
+    answers: dict[str, list[Answer]] = {}
+    forced = 0
+    for row in rows:
+        outcome = row.classification.outcome
+        said = counts["undecided" if outcome is None else "decided"]
+        said[row.kind] = said.get(row.kind, 0) + 1
+        if outcome is None and undecided is not None:
+            outcome = Outcome.WRONG if undecided == "wrong" else Outcome.FAILURE
+            forced += 1
+        if outcome is not None:
+            answers.setdefault(row.kind, []).append(_answer(row, outcome, fields[row.item]))
+    names = [kind for kind in answers if undecided is not None or not counts["undecided"].get(kind)]
+    try:
+        jsonl.write(folder.path / "classified.jsonl", rows, composed=False)
+        for kind in ("choice", "open"):
+            path = folder.path / f"answers-{kind}.jsonl"
+            if kind in names:
+                jsonl.write(path, answers[kind], composed=False)
+            else:
+                # One of an earlier call would be taken for this one's.
+                path.unlink(missing_ok=True)
+    except OSError as error:
+        raise InputError(
+            folder.path, f"the answers could not be written ({error.strerror})", "Make room and run again"
+        ) from None
+    return Written(
+        answers=tuple(str(folder.path / f"answers-{kind}.jsonl") for kind in sorted(names)),
+        decided=counts["decided"],
+        undecided=counts["undecided"],
+        forced=forced,
+    )
+
+
+def _answer(row: Classified, outcome: Outcome, question: Question) -> Answer:
+    return Answer(
+        column=row.column,
+        item=f"{row.item}#{row.part}" if row.part else row.item,
+        repetition=row.repetition,
+        outcome=outcome,
+        confidence=row.classification.confidence,
+        expects=question.payload.expects,
+        looks_sensitive=question.payload.looks_sensitive,
+        fields=dict(question.fields),
+    )
