@@ -56,7 +56,7 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
 
 
-FILES = ["findings.jsonl", "verdicts.jsonl", "vetting.html"]
+FILES = ["decisions.csv", "findings.jsonl", "verdicts.jsonl", "vetting.html"]
 
 
 def test_a_pipe_gets_a_table_of_tabs_and_the_remarks_go_to_stderr(here: Path, capsys: Capture) -> None:
@@ -70,7 +70,8 @@ def test_a_pipe_gets_a_table_of_tabs_and_the_remarks_go_to_stderr(here: Path, ca
     assert err.splitlines()[0] == "Indexing 2 items ..."
     assert "corpus: 2 documents" in err
     assert "2 items: 1 drop, 1 keep." in err
-    assert "out/vetting.html" in err.splitlines()[-1]
+    assert "out/vetting.html" in err.splitlines()[-2]
+    assert "lacre waive --sheet out/decisions.csv" in err.splitlines()[-1]
     assert names(here / "out") == FILES
 
 

@@ -33,7 +33,8 @@ def test_phrases_come_with_who_and_when(tmp_path: Path) -> None:
         "uma frase\tquem\tontem",
         "uma frase\tquem\t20260331",
         "uma frase\tquem\t2026-02-30",
-        "uma frase\tquem\t2026-03-31\tmais",
+        "uma frase\tquem\t2026-03-31\t",
+        "uma frase\tquem\t2026-03-31\tpor quê\tmais",
     ],
 )
 def test_a_phrase_that_nobody_answers_for_is_refused_with_its_line(tmp_path: Path, line: str) -> None:

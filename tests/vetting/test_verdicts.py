@@ -71,7 +71,7 @@ def test_a_drop_says_beside_it_what_was_not_read(tmp_path: Path) -> None:
             quoting(), f"{LAW} {NINE}.", "review", ("passage",), "quotation", id="passage, then other words"
         ),
         pytest.param(
-            quoting(), f"{LAW} {STEM}", "drop", ("passage", "stem"), "statute", id="passage and whole stem"
+            quoting(), f"{LAW} {STEM}", "drop", ("passage", "stem"), "copy", id="passage and whole stem"
         ),
         pytest.param(
             quoting(),

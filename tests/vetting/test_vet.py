@@ -52,7 +52,7 @@ def test_the_same_vetting_writes_the_same_bytes(tmp_path: Path) -> None:
     for name in ("one", "two"):
         write(vet([choice()], source), "<p>página", tmp_path / name)
     names = sorted(path.name for path in (tmp_path / "one").iterdir())
-    assert names == ["findings.jsonl", "verdicts.jsonl", "vetting.html"]
+    assert names == ["decisions.csv", "findings.jsonl", "verdicts.jsonl", "vetting.html"]
     for name in names:
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
     assert json.loads((tmp_path / "one" / "verdicts.jsonl").read_bytes())["verdict"] == "drop"

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from lacre.corpora.batches import Unread
     from lacre.registry.rules import VettingRules
+    from lacre.registry.waivers import Waiver
     from lacre.vetting.scan import Progress, Reading
     from lacre.vetting.verdicts import ItemVerdict
     from lacre.vetting.vet import Vetting
@@ -63,6 +64,10 @@ ORDER: tuple[str, ...] = tuple(COLOURS)
 )
 @click.option("--benchmark", metavar="NAME", help="Use the rules of this benchmark of the workspace.")
 @click.option(
+    "--waivers", "waiver_file", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+    help="Waivers that hold; registry/waivers.jsonl of the workspace when not given.",
+)  # fmt: skip
+@click.option(
     "--workers", type=click.IntRange(1), help="Threads that read at once; one for each core when not given."
 )
 @json_option
@@ -75,6 +80,7 @@ def vet(
     key_index: int | None,
     column: str | None,
     benchmark: str | None,
+    waiver_file: Path | None,
     workers: int | None,
     as_json: bool,
 ) -> int:
@@ -82,8 +88,9 @@ def vet(
 
     ITEMS is a file in the record format, or a plain one (JSONL, JSON, CSV, TSV, Parquet) with columns id,
     stem, and perhaps options, key, passage and passage_source. Each item gets one verdict: drop, unknown,
-    review, untestable or keep. With --out, verdicts.jsonl, findings.jsonl and the page vetting.html are
-    written when all is done; they quote the items, so keep them as private as the items are.
+    review, untestable or keep. With --out, verdicts.jsonl, findings.jsonl, the page vetting.html and
+    decisions.csv, the sheet for `lacre waive --sheet`, are written when all is done; they quote the items, so
+    keep them as private as the items are.
 
     Exit code: 0 when every item is kept, 1 when some are not, 2 for bad input, 5 when something is unknown.
     """
@@ -94,7 +101,7 @@ def vet(
 
     if out is not None:
         _check_room(out)
-    ground = _ground(benchmark)
+    ground = _ground(benchmark, waiver_file)
     imported = candidates(items, parse_mapping(mapping), key_index=key_index)
     for remark in imported.remarks():
         say(f"{items}: {remark}.")
@@ -109,6 +116,7 @@ def vet(
                 column=column,
                 apart=[items] if out is None else [items, out],
                 phrases=ground.phrases,
+                waivers=ground.waivers,
                 on_index=meter.index,
                 on_progress=meter,
             )
@@ -131,10 +139,10 @@ def _check_room(out: Path) -> None:
     """Refuse, before anything is read, a place where the results could not be written."""
     from tempfile import TemporaryFile  # noqa: PLC0415
 
-    from lacre.vetting.vet import FINDINGS, PAGE, VERDICTS  # noqa: PLC0415
+    from lacre.vetting.vet import FILES  # noqa: PLC0415
 
     todo = "Give --out a folder that can be written"
-    for name in (FINDINGS, PAGE, VERDICTS):
+    for name in FILES:
         if (out / name).is_dir():
             raise InputError(out / name, "is a folder where a file must go", todo)
     place = next(folder for folder in (out.absolute(), *out.absolute().parents) if os.path.lexists(folder))
@@ -149,30 +157,38 @@ def _check_room(out: Path) -> None:
 
 
 class _Ground(NamedTuple):
-    """The rules that hold, and the approved boilerplate."""
+    """The rules that hold, the approved boilerplate, the waivers."""
 
     rules: VettingRules
     phrases: Sequence[str]
+    waivers: Sequence[Waiver]
 
 
-def _ground(benchmark: str | None) -> _Ground:
+def _ground(benchmark: str | None, waiver_file: Path | None) -> _Ground:
     from lacre.registry.boilerplate import read_phrases  # noqa: PLC0415
     from lacre.registry.rules import default_rules  # noqa: PLC0415
+    from lacre.registry.waivers import FILE, read_waivers  # noqa: PLC0415
     from lacre.registry.workspace import Workspace  # noqa: PLC0415
 
+    if waiver_file is not None and not waiver_file.exists():
+        raise InputError(waiver_file, "no such file", "Check the path, or leave --waivers out")
     workspace = Workspace.search(Path.cwd())
     if workspace is None:
         if benchmark is not None:
             raise InputError(
                 "--benchmark", "there is no workspace here", "Go to one, or make one with `lacre init`"
             )
-        return _Ground(default_rules().vetting, ())
+        return _Ground(default_rules().vetting, (), read_waivers(waiver_file) if waiver_file else ())
     rules = workspace.benchmark(benchmark).rules if benchmark is not None else workspace.rules()
-    return _Ground(rules.vetting, [phrase.text for phrase in read_phrases(workspace.boilerplate)])
+    return _Ground(
+        rules.vetting,
+        [phrase.text for phrase in read_phrases(workspace.boilerplate)],
+        read_waivers(waiver_file or workspace.registry / FILE),
+    )
 
 
 def _write(vetting: Vetting, out: Path, title: str) -> InputError | None:
-    """Write the three files; the error when that was not possible."""
+    """Write the files; the error when that was not possible."""
     from lacre.report.compose import page_of  # noqa: PLC0415
     from lacre.report.vetting import render  # noqa: PLC0415
     from lacre.vetting.vet import write  # noqa: PLC0415
@@ -234,8 +250,14 @@ def _print(vetting: Vetting, out: Path | None, as_json: bool) -> None:
             say(line)
     said = ", ".join(f"{counts[name]:,} {name}" for name in ORDER if counts[name])
     say(f"{_counted(len(ranked), 'item')}: {said}.")
+    if waived := sum(1 for item in ranked if item.waived and item.verdict.verdict == "keep"):
+        say(f"{_counted(waived, 'item')} kept by waiver.")
+    if void := sum(1 for item in ranked if item.void and item.verdict.verdict != "keep"):
+        say(f"{_counted(void, 'item')} with a void waiver: the text changed after it was waived.")
     if out is not None:
         say(f"Look at {out / 'vetting.html'}; verdicts.jsonl and findings.jsonl beside it hold the same.")
+        if any(counts[name] for name in ("drop", "review")):
+            say(f"Decide in {out / 'decisions.csv'}, then `lacre waive --sheet {out / 'decisions.csv'}`.")
 
 
 def _row(item: ItemVerdict, several: bool) -> tuple[str, ...]:

@@ -1,9 +1,12 @@
-"""What kind of text a match is, and which of its words are the item's own."""
+"""What kind of text a match is, and which of its words are the item's own.
+
+A class explains a match to the person who decides. It has no say in the verdict.
+"""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -11,21 +14,44 @@ import numpy.typing as npt
 
 from lacre.overlap.sheets import Sheets, words_of_texts
 from lacre.registry.verdicts import Class
+from lacre.vetting.evidence import Place
+from lacre.vetting.outline import Outline, outline
+from lacre.vetting.setting import asks, past, wordings
+from lacre.vetting.shared import LONGEST_PHRASE, Shared, shared
 
-# The language of Brazilian statutes: "Art. 5º", "§ 2º", "inciso IV", "caput", "Lei nº 8.906".
-_STATUTE = re.compile(
-    r"(?i)\b(?:art(?:igo)?s?\b\.?\s*\d+|inciso\s+[ivxlc]+\b|caput\b|par[áa]grafo\s+[úu]nico"
-    r"|(?:lei|decreto(?:-lei)?|emenda constitucional|medida provis[óo]ria)\s+"
-    r"(?:complementar\s+)?n[.º°o]*\s*\d)"
-    r"|§+\s*\d"
-)
+ASKED = 4  # own words of the question or the options from which a text holds what is asked
+MOSTLY = 0.8  # share of a match that makes it quoted, shared ...
+PASTED = 0.5  # share of an item in one run that no statute has
+LEAST_PASTED = 13  # words of such a run; shorter items are whole by chance
+ALIKE = 0.9  # similarity from which an aligned sentence counts as one that stands there
+LEAST_WORDINGS = 2  # mentions of articles and laws about a match, in text that quotes one
+LONGEST_NAME = 20  # words
+LEAST_CAPITALS = 3
+CAPITALS = 0.75  # share of the words that count
+PAST_PER_WORD = 0.06  # verbs in the preterite among the words of a story
 
 
-class Ground(NamedTuple):
-    """For every word of the sheets: whether it stands in a declared passage, or in an approved set phrase."""
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What every word of the sheets stands on.
 
+    Attributes:
+        declared: in a declared passage; ``approved``: in an approved set phrase; shape (words,).
+        shared: what many items of the set have in common.
+        outlines: the outline of each item, drawn when it is first asked for.
+    """
+
+    sheets: Sheets
     declared: npt.NDArray[np.bool_]
     approved: npt.NDArray[np.bool_]
+    shared: Shared
+    outlines: dict[int, Outline] = field(default_factory=dict)
+
+    def outline(self, item: int) -> Outline:
+        """The outline of an item."""
+        if item not in self.outlines:
+            self.outlines[item] = outline(self.sheets, item)
+        return self.outlines[item]
 
 
 class Stretches(NamedTuple):
@@ -43,8 +69,12 @@ def ground(sheets: Sheets, phrases: Sequence[str]) -> Ground:
     """What each word of the sheets stands on; ``phrases`` are the approved ones, as text."""
     counts = np.diff(sheets.word_of_field)
     declared = np.repeat(np.array([not field.own for field in sheets.fields], np.bool_), counts)
+    return Ground(sheets, declared, _approved(sheets, phrases), shared(sheets))
+
+
+def _approved(sheets: Sheets, phrases: Sequence[str]) -> npt.NDArray[np.bool_]:
     approved = np.zeros(sheets.hashes.size, np.bool_)
-    field = np.repeat(np.arange(len(sheets.fields)), counts)
+    field = np.repeat(np.arange(len(sheets.fields)), np.diff(sheets.word_of_field))
     read = words_of_texts([phrase.encode() for phrase in phrases])
     for low, high in zip(read.firsts[:-1].tolist(), read.firsts[1:].tolist(), strict=True):
         size = high - low
@@ -56,7 +86,7 @@ def ground(sheets: Sheets, phrases: Sequence[str]) -> Ground:
         # A phrase ends with its field: no text has it across two.
         for start in starts[field[starts] == field[starts + size - 1]].tolist():
             approved[start : start + size] = True
-    return Ground(declared, approved)
+    return approved
 
 
 def stretches(ground: Ground, first: int, last: int) -> Stretches:
@@ -75,17 +105,92 @@ def _longest(kept: npt.NDArray[np.bool_]) -> int:
     return int((edges[1::2] - edges[::2]).max(initial=0))
 
 
-def class_of(matched: str, found: Stretches) -> Class:
-    """The class of a match: boilerplate or quotation if nothing else, a statute by its wording, or a copy.
+def class_of(ground: Ground, place: Place) -> Class:
+    """The class of a match, by the first of these that holds.
 
-    >>> own = Stretches(fresh=9, own=9, approved=False)
-    >>> class_of("Art. 5º Todos são iguais perante a lei, sem distinção", own)
-    'statute'
+    Nothing but approved phrases is boilerplate, nothing but a declared passage a quotation. In the text of a
+    statute, or worded like one, it is a statute, unless the document goes on to ask, holds half the item in
+    one run, or tells a story. A run of capitals is a name. What many items share is boilerplate, or a source
+    that they quote when it is long. Where the document holds what the item asks, the match is a copy; where it
+    holds only what the item quotes, a quotation. All else is a copy.
     """
+    low = ground.sheets.words_of(place.item)[0]
+    first, last = low + place.first, low + place.last
+    found = stretches(ground, first, last)
     if found.fresh == 0:
         return "boilerplate"
     if found.own == 0:
         return "quotation"
-    if _STATUTE.search(matched):
-        return "statute"
-    return "copy"
+    view = _View(ground, place)
+    if view.statute():
+        return "copy" if view.pasted() else "statute"
+    if view.name():
+        return "name"
+    common = ground.shared.flags[first:last]
+    if view.outline.formula[view.seen].mean() >= MOSTLY:
+        return "boilerplate"
+    if common.mean() >= MOSTLY:
+        if int(ground.shared.stretch[first:last].max()) <= LONGEST_PHRASE:
+            return "boilerplate"
+        if view.asked() < ASKED:
+            return "quotation"
+    if view.asked() >= ASKED:
+        return "copy"
+    return "quotation" if view.quoted() else "copy"
+
+
+class _View:
+    """One match seen from the item and from the document."""
+
+    def __init__(self, ground: Ground, place: Place) -> None:
+        self.place = place
+        self.matched = place.excerpt.matched
+        self.outline = ground.outline(place.item)
+        low, high = ground.sheets.words_of(place.item)
+        self.seen = slice(place.first, place.last)
+        begin, end = ground.sheets.presented(place.item)
+        self.undeclared = ~ground.declared[low:high]
+        self.size = max(1, int(self.undeclared[: end - begin].sum()))
+        own = ~(ground.shared.flags[low:high] | ground.approved[low:high] | ground.declared[low:high])
+        self.question = self.outline.asked & own
+
+    def asked(self) -> int:
+        """Own words of the question and the options that stand in this part of the document."""
+        return sum(int(self.question[first:last].sum()) for first, last in self.place.near)
+
+    def statute(self) -> bool:
+        """Whether the document is a statute here, or the match worded like one and no more."""
+        if self.place.setting.statute or (wordings(self.matched) > 0 and self.asked() < ASKED):
+            return True
+        around = " ".join(self.place.excerpt)
+        return wordings(around) >= LEAST_WORDINGS and not self.place.setting.of_exam
+
+    def pasted(self) -> bool:
+        """Whether what stands in a statute is not of it: it asks, it is half of the item, or it tells a story."""
+        place = self.place
+        if asks(self.matched):
+            return True
+        own = int(self.undeclared[self.seen].sum())
+        if own >= max(LEAST_PASTED, PASTED * self.size) and place.score >= ALIKE:
+            return True
+        first, last = next(piece for piece in place.near if piece[0] <= place.first < piece[1])
+        if place.setting.of_exam and last - first >= PASTED * self.size:
+            return True
+        told = past(self.matched)
+        return told >= 2 and told >= PAST_PER_WORD * place.words
+
+    def name(self) -> bool:
+        """Whether the match is the name of a body, a person or a work, with little around it."""
+        counts = int(self.outline.content[self.seen].sum())
+        capitals = int(self.outline.capital[self.seen].sum())
+        short = self.place.words <= LONGEST_NAME
+        return short and capitals >= LEAST_CAPITALS and capitals >= CAPITALS * counts
+
+    def quoted(self) -> bool:
+        """Whether the match lies in text that the item takes from elsewhere."""
+        if not self.place.setting.readable:
+            return False
+        if self.outline.quoted[self.seen].mean() >= MOSTLY:
+            return True
+        leaned = (self.outline.leaned | self.outline.quoted)[self.seen].mean() >= MOSTLY
+        return bool(leaned) and not self.place.setting.of_exam

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -12,6 +13,7 @@ import numpy as np
 from lacre.corpora.batches import Shard, TextBatch
 from lacre.overlap.runs import Run, buffers, covered
 from lacre.overlap.sheets import Sheets
+from lacre.vetting.setting import Setting, setting
 
 # Documents kept per item, check and corpus; all are counted. Five show where a text stands.
 KEPT = 5
@@ -19,6 +21,8 @@ KEPT = 5
 PLACES = 20
 LOOK_BACK = 8  # matches before, among which the other view of a match is looked for
 AROUND = 280  # bytes of the document kept on either side of a match, for people to read
+REACH = 6000  # bytes on either side of a match in which other matches of the item belong to the same passage of text
+NEIGHBOURS = 200  # of them, at most
 
 
 class Excerpt(NamedTuple):
@@ -38,7 +42,11 @@ class DocumentKey(NamedTuple):
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):
-    """One match of an item in one document: word numbers of the item, bytes of the document."""
+    """One match of an item in one document: word numbers of the item, bytes of the document.
+
+    ``near`` are the words of the item that this match and its neighbours cover, as [first, last) pieces;
+    ``setting`` is what kind of text stands around.
+    """
 
     item: int
     sentence: bool
@@ -52,6 +60,8 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     score: float
     coverage: float
     excerpt: Excerpt
+    setting: Setting
+    near: tuple[tuple[int, int], ...]
 
     @property
     def words(self) -> int:
@@ -100,6 +110,7 @@ class _Match(NamedTuple):
     start: int
     end: int
     excerpt: Excerpt
+    setting: Setting
 
 
 class Gathering:
@@ -111,6 +122,7 @@ class Gathering:
         self.matches: dict[tuple[int, bool, int], list[_Match]] = defaultdict(list)
         self.documents = 0
         self.names: dict[int, str] = {}
+        self.settled = Found()
 
     def add(self, batch: TextBatch, runs: list[Run]) -> None:
         """Take in the runs of one batch; every batch of the shard must come, in order, to be counted."""
@@ -131,24 +143,42 @@ class Gathering:
             shift = int(batch.starts[run.document])
             number = int(numbers[run.document])
             self.names[number] = batch.documents[run.document]
-            match = _Match(run, run.start + shift, run.end + shift, excerpt)
+            around = setting(page, run.start, run.end)
+            match = _Match(run, run.start + shift, run.end + shift, excerpt, around)
             self.matches[run.item, run.sentence, number].append(match)
+        # Only the last document can go on in the next batch: memory holds one batch, however many matches.
+        self._settle(self.documents)
 
     def found(self) -> Found:
         """What was gathered, with the coverage of each document; what two pieces share counts once."""
-        result = Found()
+        self._settle(self.documents + 1)
+        return self.settled
+
+    def _settle(self, before: int) -> None:
+        """Keep the best of the documents numbered below ``before``, which are complete, and forget the rest."""
+        complete = {key: self.matches.pop(key) for key in [key for key in self.matches if key[2] < before]}
         places = []
-        for (item, sentence, number), matches in self.matches.items():
+        joined = {
             # A sentence is looked for once in each piece of a document: the best stands.
-            kept = [min(matches, key=lambda m: (-m.run.score, m.start))] if sentence else _joined(matches)
+            key: [min(matches, key=lambda m: (-m.run.score, m.start))] if key[1] else _joined(matches)
+            for key, matches in complete.items()
+        }
+        for key, kept in joined.items():
+            item, _, number = key
             low, high = self.sheets.presented(item)
             spans = [(m.run.first, min(m.run.last, high - low)) for m in kept]
             coverage = round(covered(spans) / max(1, high - low), 4)
-            places += [self._place(item, sentence, number, coverage, match) for match in kept]
-        result.add(places)
-        return result
+            neighbours = _Neighbours(
+                [*joined.get((item, False, number), ()), *joined.get((item, True, number), ())]
+            )
+            places += [self._place(key, coverage, match, neighbours) for match in kept]
+        self.settled.add(places)
+        self.names = {number: name for number, name in self.names.items() if number >= before}
 
-    def _place(self, item: int, sentence: bool, number: int, coverage: float, match: _Match) -> Place:
+    def _place(
+        self, key: tuple[int, bool, int], coverage: float, match: _Match, neighbours: _Neighbours
+    ) -> Place:
+        item, sentence, number = key
         return Place(
             item=item,
             sentence=sentence,
@@ -164,7 +194,31 @@ class Gathering:
             score=match.run.score,
             coverage=coverage,
             excerpt=match.excerpt,
+            setting=match.setting,
+            near=neighbours.of(match),
         )
+
+
+class _Neighbours:
+    """The matches of one item in one document, by place."""
+
+    def __init__(self, matches: list[_Match]) -> None:
+        self.matches = sorted(matches, key=lambda m: (m.start, m.end, m.run))
+        self.starts = [m.start for m in self.matches]
+
+    def of(self, match: _Match) -> tuple[tuple[int, int], ...]:
+        """Words of the item covered by a match and by those within reach of it, in pieces that do not touch."""
+        low = bisect_left(self.starts, match.start - REACH)
+        high = bisect_right(self.starts, match.end + REACH)
+        at = bisect_left(self.starts, match.start)
+        around = self.matches[max(low, at - NEIGHBOURS // 2) : min(high, at + NEIGHBOURS // 2)]
+        pieces: list[tuple[int, int]] = []
+        for first, last in sorted((m.run.first, m.run.last) for m in [match, *around]):
+            if pieces and first <= pieces[-1][1]:
+                pieces[-1] = (pieces[-1][0], max(pieces[-1][1], last))
+            else:
+                pieces.append((first, last))
+        return tuple(pieces)
 
 
 def _joined(matches: list[_Match]) -> list[_Match]:
@@ -187,13 +241,15 @@ def _same_text(one: _Match, other: _Match) -> bool:
 
 def _one(last: _Match, match: _Match) -> _Match:
     """Two views of one match as one; ``match`` does not start before ``last``."""
+    # Whichever view has more text around it was cut less at the edge of its piece.
+    around = max(last.setting, match.setting)
     if match.end <= last.end:
-        return last
+        return last._replace(setting=around)
     run = last.run._replace(last=max(last.run.last, match.run.last))
     # The tail of the second match that lies beyond the first.
     tail = match.excerpt.matched.encode()[last.end - match.start :].decode("utf-8", "ignore")
     excerpt = Excerpt(last.excerpt.before, last.excerpt.matched + tail, match.excerpt.after)
-    return _Match(run, last.start, match.end, excerpt)
+    return _Match(run, last.start, match.end, excerpt, around)
 
 
 def _text(content: bytes) -> str:

@@ -16,18 +16,20 @@ from lacre.registry.verdicts import Channel, Decision, Finding, Verdict
 from lacre.vetting.classes import Ground, Stretches, class_of, ground, stretches
 from lacre.vetting.evidence import Place
 from lacre.vetting.scan import Corpus, Reading
+from lacre.vetting.waived import Waived
 
 SNIPPET_WORDS = 8  # words of the document on either side of a match
 LONGEST_SNIPPET = 900  # characters of a match; its middle is left out past that
 
 
 class Judged(NamedTuple):
-    """A finding, the place it was made from, how hard it weighs, and why, in a few words."""
+    """A finding, the place it was made from, how hard it weighs, and why, in a few words; whether it is waived."""
 
     finding: Finding
     place: Place
     weight: Decision
     why: str
+    waived: bool = False
 
     @property
     def reason(self) -> str:
@@ -39,10 +41,15 @@ class Judged(NamedTuple):
 
 
 class ItemVerdict(NamedTuple):
-    """The verdict of an item with its findings, the deciding one first."""
+    """The verdict of an item with its findings, the deciding one first.
+
+    ``waived`` counts those that are waived; ``void`` has the date of each waiver of a text that is no more.
+    """
 
     verdict: Verdict
     judged: tuple[Judged, ...]
+    waived: int = 0
+    void: tuple[str, ...] = ()
 
 
 def where(finding: Finding) -> str:
@@ -53,12 +60,13 @@ def where(finding: Finding) -> str:
 
 
 class _Bench(NamedTuple):
-    """What findings are judged by: the items' words and what they stand on, the answers, the rules."""
+    """What findings are judged by: the items' words and what they stand on, the answers, the rules, the waivers."""
 
     sheets: Sheets
     ground: Ground
     answers: Sequence[frozenset[str]]
     rules: VettingRules
+    waived: Sequence[Waived]
 
 
 def decide(
@@ -67,22 +75,23 @@ def decide(
     rules: VettingRules,
     *,
     answers: Sequence[frozenset[str]],
+    waived: Sequence[Waived],
     phrases: Sequence[str] = (),
 ) -> list[ItemVerdict]:
     """The verdicts of all items of the index, in its order. Every corpus given counts as required.
 
-    ``answers``: for each item, names of the fields that give its answer away. ``phrases``: approved
-    boilerplate.
+    ``answers``: for each item, names of the fields that give its answer away; ``waived``: the waivers of each.
+    ``phrases``: approved boilerplate.
     """
     doubts = [doubt for corpus in corpora for doubt in doubts_of(corpus.reading, rules)]
-    bench = _Bench(index.sheets, ground(index.sheets, phrases), answers, rules)
+    bench = _Bench(index.sheets, ground(index.sheets, phrases), answers, rules, waived)
     by_item: dict[int, list[Judged]] = defaultdict(list)
     for corpus in corpora:
         for (item, _), documents in corpus.found.places.items():
             for places in documents.values():
                 by_item[item] += [_judged(bench, corpus, place) for place in places]
     return [
-        _verdict(index, item, sorted(by_item.get(item, ()), key=_rank), doubts)
+        _verdict(index, item, sorted(by_item.get(item, ()), key=_rank), doubts, waived[item].void)
         for item in range(len(index.sheets.items))
     ]
 
@@ -135,11 +144,23 @@ def _judged(bench: _Bench, corpus: Corpus, place: Place) -> Judged:
         score=place.score,
         coverage=place.coverage,
         channel=channel_of(sheets, place),
-        class_=class_of(place.excerpt.matched, found),
+        class_=class_of(bench.ground, place),
         documents=corpus.found.documents[place.item, place.sentence],
         snippet=snippet(place),
     )
-    return Judged(finding, place, weight, why)
+    return _excused(Judged(finding, place, weight, why), bench.waived[place.item])
+
+
+def _excused(judged: Judged, waived: Waived) -> Judged:
+    """A finding without its weight when a person answers for it, in no more documents than that person saw."""
+    waiver = waived.waiver(judged.finding)
+    if waiver is None or judged.weight not in ("drop", "review"):
+        return judged
+    now = judged.finding.documents
+    if now > waiver.documents:
+        why = f"{judged.why.rstrip(',')}, waived when in {waiver.documents} documents and now in {now},"
+        return judged._replace(why=why)
+    return judged._replace(weight="keep", why=f"waived: {judged.why}", waived=True)
 
 
 def _weigh_run(bench: _Bench, place: Place, found: Stretches) -> tuple[Decision, str]:
@@ -218,8 +239,12 @@ def snippet(place: Place) -> str:
     return unicodedata.normalize("NFC", " ".join([*before, f"⟦{matched}⟧", *after]))
 
 
-def _verdict(index: ItemIndex, item: int, judged: list[Judged], doubts: list[str]) -> ItemVerdict:
+def _verdict(
+    index: ItemIndex, item: int, judged: list[Judged], doubts: list[str], void: Sequence[str]
+) -> ItemVerdict:
     decision, reasons = _decision(judged, doubts, index.untestable[item])
+    if decision != "keep":
+        reasons += [f"the waiver of {when} is void: the item's text has changed since" for when in void]
     findings = [j.finding for j in judged]
     verdict = Verdict(
         item=index.sheets.items[item].item,
@@ -229,7 +254,7 @@ def _verdict(index: ItemIndex, item: int, judged: list[Judged], doubts: list[str
         coverage=max((finding.coverage for finding in findings), default=0.0),
         findings=len(judged),
     )
-    return ItemVerdict(verdict, tuple(judged))
+    return ItemVerdict(verdict, tuple(judged), sum(one.waived for one in judged), tuple(void))
 
 
 def _decision(judged: list[Judged], doubts: list[str], untestable: str) -> tuple[Decision, list[str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -16,9 +16,12 @@ from lacre.overlap.kernel import SEED
 from lacre.registry.items import Candidate
 from lacre.registry.rules import VettingRules
 from lacre.registry.verdicts import Finding, Verdict
+from lacre.registry.waivers import Waiver, payload_sha256
 from lacre.vetting.presented import answers, presented
 from lacre.vetting.scan import Progress, Reading, listings, scan
+from lacre.vetting.sheet import Undecided, sheet
 from lacre.vetting.verdicts import ItemVerdict, decide
+from lacre.vetting.waived import waived
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -26,13 +29,14 @@ class Vetting:
     """What was decided, on what evidence, under which rules, after reading how much.
 
     Attributes:
-        items: the verdicts in the order of the items.
+        items: the verdicts in the order of the items; ``candidates``: the items.
         corpora: how much of each corpus was read.
         rules: the rules that held.
         index: the items' words, for drawing the evidence.
     """
 
     items: tuple[ItemVerdict, ...]
+    candidates: tuple[Candidate, ...]
     corpora: tuple[Reading, ...]
     rules: VettingRules
     index: ItemIndex
@@ -58,6 +62,7 @@ def vet(
     column: str | None = None,
     apart: Sequence[Path] = (),
     phrases: Sequence[str] = (),
+    waivers: Sequence[Waiver] = (),
     on_index: Callable[[], None] = lambda: None,
     on_progress: Callable[[Progress], None] = lambda _: None,
 ) -> Vetting:
@@ -71,6 +76,7 @@ def vet(
         column: the text column of the corpora; found when not given.
         apart: files and folders that are not searched though they lie in a corpus: the items' own file.
         phrases: approved boilerplate.
+        waivers: those that were written down; each holds for its finding while the item's text is the same.
         on_index: called when the corpora were found and the items are about to be indexed.
         on_progress: called from the reading threads, one at a time.
 
@@ -91,8 +97,16 @@ def vet(
     )
     return Vetting(
         items=tuple(
-            decide(index, corpora, rules, answers=[answers(item.payload) for item in items], phrases=phrases)
+            decide(
+                index,
+                corpora,
+                rules,
+                answers=[answers(item.payload) for item in items],
+                waived=waived(items, waivers),
+                phrases=phrases,
+            )
         ),
+        candidates=tuple(items),
         corpora=tuple(corpus.reading for corpus in corpora),
         rules=rules,
         index=index,
@@ -109,11 +123,13 @@ def _refuse_out_of_reach(rules: VettingRules) -> None:
 
 
 VERDICTS, FINDINGS, PAGE = "verdicts.jsonl", "findings.jsonl", "vetting.html"
+DECISIONS = "decisions.csv"
 """The files of a vetting; the page is composed a floor up."""
+FILES = (VERDICTS, FINDINGS, DECISIONS, PAGE)
 
 
 def write(vetting: Vetting, page: str, folder: Path) -> None:
-    """Write the verdicts, the findings and ``page``, its HTML, to ``folder``: all three whole, or none.
+    """Write the verdicts, the findings, the decision sheet and ``page``, its HTML, to ``folder``: all or none.
 
     Raises:
         OSError: they cannot be written; what was there before still is.
@@ -121,6 +137,7 @@ def write(vetting: Vetting, page: str, folder: Path) -> None:
     contents = {
         FINDINGS: b"".join(jsonl.encode(finding, composed=False) for finding in vetting.findings),
         VERDICTS: b"".join(jsonl.encode(verdict, composed=False) for verdict in vetting.verdicts),
+        DECISIONS: sheet(_undecided(vetting)),
         PAGE: page.encode(),
     }
     with ExitStack() as stack:
@@ -130,3 +147,14 @@ def write(vetting: Vetting, page: str, folder: Path) -> None:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
+
+
+def _undecided(vetting: Vetting) -> Iterator[Undecided]:
+    """The findings that weigh against an item, by item id, the deciding one first."""
+    both = zip(vetting.items, vetting.candidates, strict=True)
+    for item, candidate in sorted(both, key=lambda pair: pair[1].id):
+        weighing = [judged for judged in item.judged if judged.weight in ("drop", "review")]
+        # Only where something was found: hashing every item would take its time.
+        present = payload_sha256(candidate.payload) if weighing else ""
+        for judged in weighing:
+            yield Undecided(item.verdict, judged.finding, judged.weight, present)
