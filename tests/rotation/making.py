@@ -161,12 +161,11 @@ class Stage:
         return audit(self.registry, "exemplo", self.rules, key=key or self.key.fingerprint, stamped=stamped)
 
 
-def stage(folder: Path) -> Stage:
+def stage(folder: Path, workspace: str = "ab" * 32) -> Stage:
     """A workspace with a key and an empty vault."""
     root, vault_folder = folder / "workspace", folder / "vault"
     create_workspace(root, "exemplo")
     identity, key = new_identity(), key_from(bytes(32))
-    workspace = "ab" * 32
     path = root / "registry" / "ledger.jsonl"
     ledgers.append(path, Genesis(workspace=workspace), at=instant(BEGIN))
     added = KeyAdd(fingerprint=key.fingerprint, key=key.public.text, name="equipe")
