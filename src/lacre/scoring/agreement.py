@@ -237,9 +237,10 @@ def fleiss_kappa(codes: Codes, categories: Sequence[str], *, level: float = LEVE
     raters = codes.shape[1] if codes.ndim == 2 else 0
     counts = everything[everything.sum(axis=1) == raters]
     left_out = len(everything) - len(counts)
-    if refused := _refusal(codes, counts, len(categories)):
-        reason = "no item was rated by all raters" if len(counts) == 0 and raters >= 2 else refused
-        return _undefined(reason, left_out)
+    if refused := _refusal(codes, everything, len(categories)):
+        return _undefined(refused, left_out)
+    if len(counts) == 0:
+        return _undefined("no item was rated by all raters", left_out)
     share = counts.sum(axis=0) / counts.sum()
     expected = float((share**2).sum())
     agreeing = _agreeing(counts)
