@@ -82,6 +82,24 @@ endpoint = "{endpoint}"
 cap = 100
 """
 
+ANSWERS = """\
+column,item,outcome,confidence
+alfa,q1,C,0.9
+alfa,q2,C,0.7
+alfa,q3,E,0.8
+alfa,q4,A,
+beta,q1,C,0.6
+beta,q2,E,0.9
+beta,q3,E,0.5
+beta,q4,C,0.95
+"""
+
+LETTERS = """\
+model,id,pred,gold,area
+alfa,q1,(b),B.,saude
+alfa,q2,A,C,direito
+"""
+
 
 @pytest.fixture(scope="session")
 def column_server() -> Iterator[Server]:
@@ -108,6 +126,8 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, column_server: Se
     (root / "questions.csv").write_text(QUESTIONS, encoding="utf-8")
     plain = QUESTIONS.replace("question;alternatives", "stem;options")
     (root / "items.csv").write_text(plain, encoding="utf-8")
+    (root / "answers.csv").write_text(ANSWERS, encoding="utf-8")
+    (root / "letters.csv").write_text(LETTERS, encoding="utf-8")
     (root / "verdicts.csv").write_text(VERDICTS, encoding="utf-8")
     (root / "scores.jsonl").write_text(SCORES, encoding="utf-8")
     (root / "corpus").mkdir()

@@ -16,14 +16,16 @@ from lacre.cli.output import example
 from lacre.errors import Exit, LacreError
 
 NOUNS = {
-    "boilerplate": "lacre.cli.boilerplate:boilerplate",
     "agreement": "lacre.cli.agreement:agreement",
+    "boilerplate": "lacre.cli.boilerplate:boilerplate",
     "column": "lacre.cli.column:column",
+    "compare": "lacre.cli.compare:compare",
     "init": "lacre.cli.init:init",
     "items": "lacre.cli.items:items",
     "power": "lacre.cli.power:power",
     "run": "lacre.cli.runs:run",
     "sample-size": "lacre.cli.sample_size:sample_size",
+    "score": "lacre.cli.score:score",
     "vet": "lacre.cli.vet:vet",
     "waive": "lacre.cli.waive:waive",
 }

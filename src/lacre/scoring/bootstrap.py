@@ -104,7 +104,12 @@ def percentile_intervals(
 
     >>> [interval.lo for interval in percentile_intervals(np.zeros((9, 2)))]
     [0.0, 0.0]
+
+    Raises:
+        InputError: the level is not between 0 and 1.
     """
+    if not 0 < level < 1:
+        raise InputError("level", f"{level} is not between 0 and 1", "0.95 is usual")
     rows = np.ascontiguousarray(draws.T)
     size = rows.shape[1]
     tails = ((1 - level) / 2, (1 + level) / 2)
