@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 import pytest
+from tests.cli.round_stage import prepare
 
 from lacre.cli import command, run
 from lacre.errors import Exit
@@ -44,6 +45,7 @@ def test_the_help_ends_with_examples_that_work(
     names: tuple[str, ...], workspace: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     found = examples(names, capsys)
+    prepare(names, workspace)
     assert found, "the help ends without an Example: block"
     for line in found:
         program, *arguments = shlex.split(line)

@@ -163,15 +163,19 @@ class Stage:
 
 def stage(folder: Path, workspace: str = "ab" * 32) -> Stage:
     """A workspace with a key and an empty vault."""
-    root, vault_folder = folder / "workspace", folder / "vault"
-    create_workspace(root, "exemplo")
+    create_workspace(folder / "workspace", "exemplo")
+    return founded(folder / "workspace", folder / "vault", workspace)
+
+
+def founded(root: Path, vault_folder: Path, workspace: str = "ab" * 32, begin: datetime = BEGIN) -> Stage:
+    """A key and an empty vault for a workspace that is there."""
     identity, key = new_identity(), key_from(bytes(32))
     path = root / "registry" / "ledger.jsonl"
-    ledgers.append(path, Genesis(workspace=workspace), at=instant(BEGIN))
+    ledgers.append(path, Genesis(workspace=workspace), at=instant(begin))
     added = KeyAdd(fingerprint=key.fingerprint, key=key.public.text, name="equipe")
-    ledgers.append(path, added, at=instant(BEGIN), signer=key)
+    ledgers.append(path, added, at=instant(begin), signer=key)
     create_vault(vault_folder, {"operator": identity.recipient}, workspace=workspace)
-    return Stage(root=root, vault_folder=vault_folder, identity=identity, key=key)
+    return Stage(root=root, vault_folder=vault_folder, identity=identity, key=key, now=begin)
 
 
 def files(folder: Path) -> dict[str, bytes]:

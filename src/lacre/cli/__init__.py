@@ -23,6 +23,7 @@ NOUNS = {
     "init": "lacre.cli.init:init",
     "items": "lacre.cli.items:items",
     "power": "lacre.cli.power:power",
+    "round": "lacre.cli.round:round",
     "run": "lacre.cli.runs:run",
     "sample-size": "lacre.cli.sample_size:sample_size",
     "score": "lacre.cli.score:score",

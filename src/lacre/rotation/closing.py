@@ -138,7 +138,8 @@ def close(
             f"{source_name(frozen.source)}: is not out before {instant(due)}. Come back then."
         )
     randomness = come_out(frozen.source, randomness_file, where)
-    drawn, seed = repeat(frozen, randomness)
+    again = repeat(frozen, randomness)
+    drawn, seed = again.drawn, again.seed
     whys = opening_reasons(frozen, drawn)
     known = {row.id: row for row in public.rows}
     opened: list[Opened] = []
@@ -194,10 +195,28 @@ def close(
     return Closing(record=record, files=files, removed=tuple(sorted(whys)))
 
 
-def repeat(frozen: Frozen, randomness: Randomness) -> tuple[Drawn, bytes]:
-    """The draw of a freeze, and its seed: what anybody finds who repeats it."""
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """A draw, and the 32 bytes of its seed."""
+
+    drawn: Drawn
+    seed: bytes
+
+
+def repeat(frozen: Frozen, randomness: Randomness) -> Repeated:
+    """The draw of a freeze: what anybody finds who repeats it.
+
+    Raises:
+        IntegrityError: the frozen share is none.
+    """
     seed = seed_of(frozen.round, frozen.head, randomness.value)
-    return draw(frozen.tickets(), seed, Fraction(frozen.share), age_cap=frozen.age_cap), seed
+    try:
+        share = Fraction(frozen.share)
+    except (ValueError, ZeroDivisionError):
+        raise IntegrityError(
+            f"freeze {frozen.round}: its share '{frozen.share}' is none. Never carry it out."
+        ) from None
+    return Repeated(draw(frozen.tickets(), seed, share, age_cap=frozen.age_cap), seed)
 
 
 def opening_reasons(frozen: Frozen, drawn: Drawn) -> dict[str, Why]:

@@ -181,7 +181,8 @@ def draw_faults(public: Public, known: Rows, signed: SignedFreeze, split: Entry[
         randomness = come_out(frozen.source, randomness_file, str(folder / BEACON_FILE))
     except InputError as error:
         raise IntegrityError(str(error)) from None
-    drawn, seed = repeat(frozen, randomness)
+    repeated = repeat(frozen, randomness)
+    drawn, seed = repeated.drawn, repeated.seed
     for name, said, found in (
         ("randomness", split.event.randomness, randomness.value.hex()),
         ("seed", split.event.seed, seed.hex()),

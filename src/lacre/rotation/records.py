@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -32,6 +32,9 @@ FREEZE_FILE, BEACON_FILE, DRAW_FILE, OPENINGS_FILE = (
 )
 STAMP_FILE = "freeze.tsr"
 """The files of one closing; the stamp is there when an authority stamped the freeze."""
+
+Ratio = Annotated[str, msgspec.Meta(pattern=r"^-?[0-9]{1,40}(/[1-9][0-9]{0,39})?$")]
+"""An exact fraction, as text."""
 
 Must = Literal["leak", "exposure", "defect"]
 """Why a person forces an item open."""
@@ -80,7 +83,7 @@ class Frozen(Record, omit_defaults=False):
 
     benchmark: Text
     round: Text
-    share: Text
+    share: Ratio
     age_cap: int
     workspace: Hash
     head: Hash
@@ -110,13 +113,13 @@ class CellCount(Record, omit_defaults=False):
 
     cell: str
     items: int
-    quota: str
+    quota: Ratio
     forced: int
     grouped: int
     drawn: int
     opens: int
     stays: int
-    carry: str
+    carry: Ratio
 
 
 class DrawRecord(Record, omit_defaults=False):
@@ -135,13 +138,13 @@ class DrawRecord(Record, omit_defaults=False):
     randomness_file: Hash
     stamp_file: Hash | None
     seed: Hash
-    share: str
+    share: Ratio
     opens: int
     stays: int
     forced: dict[str, int]
     left: dict[str, int]
     cells: tuple[CellCount, ...]
-    carried: dict[str, str]
+    carried: dict[str, Ratio]
 
 
 class Opened(Record):

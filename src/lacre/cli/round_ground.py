@@ -1,0 +1,147 @@
+"""What every command of ``lacre round`` stands on: the workspace, its benchmark, the vault, the key, the time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from lacre.cli.output import say
+from lacre.errors import InputError, RecordError
+
+if TYPE_CHECKING:
+    from lacre.registry.items import Item
+    from lacre.registry.matrix import Matrix
+    from lacre.registry.rules import Benchmark, Rules
+    from lacre.registry.workspace import Workspace
+    from lacre.rotation.public import Public
+    from lacre.sealing.keys import SigningKey
+    from lacre.sealing.vault import Vault
+
+
+class Ground(NamedTuple):
+    """The workspace we are in, and the benchmark asked for."""
+
+    workspace: Workspace
+    benchmark: Benchmark
+
+    @property
+    def root(self) -> Path:
+        """The folder of the workspace."""
+        return self.workspace.root
+
+    @property
+    def name(self) -> str:
+        """The benchmark's name."""
+        return self.benchmark.name
+
+    @property
+    def rules(self) -> Rules:
+        """The rules that hold for it."""
+        return self.benchmark.rules
+
+    def matrix(self) -> Matrix:
+        """Its matrix."""
+        return self.workspace.matrix(self.name)
+
+    def public(self) -> Public:
+        """Its public files, as they are now."""
+        from lacre.rotation.public import read_public  # noqa: PLC0415 - keeps --help fast
+
+        return read_public(self.workspace.registry, self.name)
+
+    def folder(self, number: int) -> Path:
+        """The folder of a closing, as seen from here where it is below."""
+        from lacre.rotation.records import round_folder  # noqa: PLC0415 - keeps --help fast
+
+        folder = round_folder(self.workspace.registry, self.name, number)
+        return folder.relative_to(Path.cwd()) if folder.is_relative_to(Path.cwd()) else folder
+
+
+def ground_of(benchmark: str | None) -> Ground:
+    """The workspace we are in, with the benchmark named, or its only one.
+
+    Raises:
+        InputError: we are in no workspace, or it has several benchmarks and none was named.
+    """
+    from lacre.registry.workspace import Workspace  # noqa: PLC0415 - keeps --help fast
+
+    workspace = Workspace.find(Path.cwd())
+    names = workspace.benchmarks()
+    if benchmark is None and len(names) != 1:
+        what = f"has {len(names)} benchmarks" if names else "has no benchmark yet"
+        todo = f"Say --benchmark: {', '.join(names)}" if names else "Write registry/NAME/benchmark.toml"
+        raise InputError(workspace.registry, what, todo)
+    return Ground(workspace, workspace.benchmark(benchmark if benchmark is not None else names[0]))
+
+
+def now() -> datetime:
+    """The time, in UTC."""
+    return datetime.now(UTC)
+
+
+def moment_of(text: str) -> datetime:
+    """The time that a person wrote, with its zone.
+
+    Raises:
+        InputError: it is none, or says no zone.
+    """
+    try:
+        when = datetime.fromisoformat(text)
+    except ValueError:
+        raise InputError(f"--due {text}", "is no time", "Write it as 2027-01-16T19:00-03:00") from None
+    if when.tzinfo is None:
+        raise InputError(f"--due {text}", "says no time zone", "End it with Z or -03:00")
+    return when
+
+
+def signing_key(path: Path) -> SigningKey:
+    """The key of a file."""
+    from lacre.sealing.keys import read_key  # noqa: PLC0415 - keeps --help fast
+
+    return read_key(path, _hidden)
+
+
+@contextmanager
+def opened(folder: Path, identity: Path | None) -> Iterator[Vault]:
+    """The vault, open; what an interruption had left is finished first, and said."""
+    from lacre.sealing.ages import read_identity  # noqa: PLC0415 - keeps --help fast
+    from lacre.sealing.vault import open_vault  # noqa: PLC0415
+
+    with open_vault(folder, read_identity(identity, _hidden)) as vault:
+        if vault.recovered.what != "nothing":
+            say(f"A change of the vault had been cut short; it was {vault.recovered.what}.")
+        yield vault
+
+
+def one_item(path: Path, ground: Ground) -> Item:
+    """The one private item of a file outside the workspace, checked against its layer's rules.
+
+    Raises:
+        InputError: the file holds another number of items.
+        RecordError: the item breaks the rules.
+    """
+    import msgspec  # noqa: PLC0415 - keeps --help fast
+
+    from lacre.registry.intake import read_records  # noqa: PLC0415
+    from lacre.registry.layers import layer_faults  # noqa: PLC0415
+
+    if ground.workspace.holds(path):
+        raise InputError(path, "private text may not be in the workspace", "Move it out")
+    lines = read_records(path)
+    around = msgspec.structs.replace(ground.workspace.surroundings(ground.name), layer="private")
+    if faults := [*lines.faults, *layer_faults(lines.records, around)]:
+        raise RecordError(path, faults)
+    if len(lines.records) != 1:
+        raise InputError(path, f"holds {len(lines.records)} items", "Give one item, the corrected one")
+    return lines.records[0][1]
+
+
+def _hidden(text: str) -> str:
+    """Ask for a secret on the terminal."""
+    answer: str = click.prompt(text, hide_input=True, err=True)
+    return answer

@@ -1,0 +1,50 @@
+"""The ground that the commands of `lacre round` stand on: key, vault, sealed items, a frozen draw that is due."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+from tests.rotation.making import Stage, founded, lottery
+from tests.sealing.making import private
+
+from lacre import jsonl
+from lacre.sealing.ages import write_identity
+from lacre.sealing.keys import write_key
+
+LONG_AGO = datetime(2020, 1, 1, 12, tzinfo=UTC)
+HERE, THERE = {"area": "saude", "difficulty": "facil"}, {"area": "direito", "difficulty": "dificil"}
+
+
+def staged(root: Path, closings: int = 0, *, frozen: bool = False) -> Stage:
+    """Eight items sealed years ago; as many closings carried out as said; a draw frozen that is due by now.
+
+    Beside the workspace stand `vault`, `operator.txt`, `team.key`, `corrected.jsonl` and `draw-5900.json`.
+    """
+    beside = root.parent
+    play = founded(root, beside / "vault", begin=LONG_AGO)
+    write_identity(beside / "operator.txt", play.identity)
+    write_key(beside / "team.key", play.key)
+    jsonl.write(beside / "corrected.jsonl", [private("pr-02b", cell=HERE)])
+    (beside / "draw-5900.json").write_bytes(lottery(5900))
+    play.add([private(f"pr-{n:02d}", cell=HERE if n < 5 else THERE) for n in range(8)], "b1")
+    for _ in range(closings):
+        play.freeze()
+        play.close()
+    if frozen:
+        play.draws = 5899
+        play.freeze()
+    return play
+
+
+def prepare(names: tuple[str, ...], root: Path) -> None:
+    """What the example of a command needs."""
+    if names[:1] != ("round",):
+        return
+    match names[1:]:
+        case ("split",):
+            staged(root, frozen=True)
+        case ("rotate",):
+            staged(root, 1, frozen=True)
+        case _:
+            staged(root)
