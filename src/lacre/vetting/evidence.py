@@ -13,6 +13,7 @@ import numpy as np
 from lacre.corpora.batches import Shard, TextBatch
 from lacre.overlap.runs import Run, buffers, covered
 from lacre.overlap.sheets import Sheets
+from lacre.vetting.setting import AROUND as AROUND_SETTING
 from lacre.vetting.setting import Setting, setting
 
 # Documents kept per item, check and corpus; all are counted. Five show where a text stands.
@@ -39,6 +40,9 @@ class DocumentKey(NamedTuple):
     shard: str
     row_group: int
     number: int
+
+
+Rank = tuple[float, float, float, DocumentKey, int, int]
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,7 +72,7 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
         """Words of the item that match."""
         return self.last - self.first
 
-    def rank(self) -> tuple[float, float, float, DocumentKey, int, int]:
+    def rank(self) -> Rank:
         """Best first, then a fixed order: the same places are kept on every machine."""
         return (-self.score, -self.words, -self.coverage, self.key, self.start, self.first)
 
@@ -91,6 +95,11 @@ class Found:
             self.documents[key] += len(documents)
             self.places[key] = _best({**self.places[key], **documents})
 
+    def admits(self, item: int, sentence: bool, rank: Rank) -> bool:
+        """Whether a document whose best place ranks so would be kept."""
+        kept = self.places[item, sentence]
+        return len(kept) < KEPT or rank < max(min(p.rank() for p in places) for places in kept.values())
+
     def merge(self, other: Found) -> None:
         """Take in what was found in other shards of the same corpus."""
         for key, count in other.documents.items():
@@ -110,7 +119,7 @@ class _Match(NamedTuple):
     start: int
     end: int
     excerpt: Excerpt
-    setting: Setting
+    around: bytes
 
 
 class Gathering:
@@ -143,7 +152,7 @@ class Gathering:
             shift = int(batch.starts[run.document])
             number = int(numbers[run.document])
             self.names[number] = batch.documents[run.document]
-            around = setting(page, run.start, run.end)
+            around = page[max(0, run.start - AROUND_SETTING) : run.end + AROUND_SETTING].tobytes()
             match = _Match(run, run.start + shift, run.end + shift, excerpt, around)
             self.matches[run.item, run.sentence, number].append(match)
         # Only the last document can go on in the next batch: memory holds one batch, however many matches.
@@ -168,12 +177,28 @@ class Gathering:
             low, high = self.sheets.presented(item)
             spans = [(m.run.first, min(m.run.last, high - low)) for m in kept]
             coverage = round(covered(spans) / max(1, high - low), 4)
+            if not self._admitted(key, coverage, kept):
+                self.settled.documents[key[:2]] += 1
+                continue
             neighbours = _Neighbours(
                 [*joined.get((item, False, number), ()), *joined.get((item, True, number), ())]
             )
             places += [self._place(key, coverage, match, neighbours) for match in kept]
         self.settled.add(places)
         self.names = {number: name for number, name in self.names.items() if number >= before}
+
+    def _admitted(self, key: tuple[int, bool, int], coverage: float, matches: list[_Match]) -> bool:
+        """Whether a document is among the best so far: of the others no more than their number is kept."""
+        item, sentence, number = key
+        rank = min(
+            (-m.run.score, m.run.first - m.run.last, -coverage, self._key(number), m.start, m.run.first)
+            for m in matches
+        )
+        return self.settled.admits(item, sentence, rank)
+
+    def _key(self, number: int) -> DocumentKey:
+        first = self.shard.row_groups[0] if self.shard.row_groups else 0
+        return DocumentKey(self.shard.path, first, number)
 
     def _place(
         self, key: tuple[int, bool, int], coverage: float, match: _Match, neighbours: _Neighbours
@@ -184,9 +209,7 @@ class Gathering:
             sentence=sentence,
             shard=self.shard.path,
             document=self.names[number],
-            key=DocumentKey(
-                self.shard.path, self.shard.row_groups[0] if self.shard.row_groups else 0, number
-            ),
+            key=self._key(number),
             start=match.start,
             end=match.end,
             first=match.run.first,
@@ -194,7 +217,7 @@ class Gathering:
             score=match.run.score,
             coverage=coverage,
             excerpt=match.excerpt,
-            setting=match.setting,
+            setting=setting(match.around),
             near=neighbours.of(match),
         )
 
@@ -242,9 +265,9 @@ def _same_text(one: _Match, other: _Match) -> bool:
 def _one(last: _Match, match: _Match) -> _Match:
     """Two views of one match as one; ``match`` does not start before ``last``."""
     # Whichever view has more text around it was cut less at the edge of its piece.
-    around = max(last.setting, match.setting)
+    around = max(last.around, match.around, key=len)
     if match.end <= last.end:
-        return last._replace(setting=around)
+        return last._replace(around=around)
     run = last.run._replace(last=max(last.run.last, match.run.last))
     # The tail of the second match that lies beyond the first.
     tail = match.excerpt.matched.encode()[last.end - match.start :].decode("utf-8", "ignore")

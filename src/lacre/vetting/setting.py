@@ -5,9 +5,6 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
 AROUND = 1500  # bytes on either side of a match by which its surroundings are judged
 
 _CAPITAL = "A-ZÀ-ÖØ-Þ"
@@ -71,9 +68,9 @@ _PLAIN = re.compile(
 )
 
 
-def setting(page: npt.NDArray[np.uint8], start: int, end: int) -> Setting:
-    """The setting of the match at bytes [start, end) of a document's text."""
-    text = page[max(0, start - AROUND) : end + AROUND].tobytes().decode("utf-8", "ignore")
+def setting(around: bytes) -> Setting:
+    """The setting of a match, from its bytes and :data:`AROUND` more on either side."""
+    text = around.decode("utf-8", "ignore")
     # What a broken font leaves between words, often in place of a blank.
     text = text.replace("\ufffd", " ")
     return Setting(
@@ -106,6 +103,18 @@ def wordings(text: str) -> int:
     2
     """
     return sum(1 for _ in _CITED.finditer(text))
+
+
+def is_article(text: str) -> bool:
+    """Whether a text begins as an article or a paragraph of a statute does.
+
+    >>> is_article("Art. 231. São reconhecidos aos índios"), is_article("Segundo o art. 231, são")
+    (True, False)
+    """
+    return (
+        re.match(r"\W*(?:art(?:igo)?\.?\s*\d|§\s*\d|par[áa]grafo\s+[úu]nico)", text, re.IGNORECASE)
+        is not None
+    )
 
 
 # Statutes order in the present or the future; what somebody did stands in the preterite.
