@@ -28,7 +28,11 @@ SURE = "Wilson's bound of the observed agreement, for no item disagrees"
 
 
 class Agreement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A coefficient of agreement beyond chance, with what it was made of.
+    """A coefficient of agreement beyond chance, (observed - expected) / (1 - expected), with its parts (SPEC L20).
+
+    >>> found = cohen_kappa(Confusion(categories=("a", "b"), counts=((4, 1), (1, 4))))
+    >>> round(found.observed, 2), round(found.expected, 2), found.left_out
+    (0.8, 0.5, 0)
 
     Attributes:
         estimate: the coefficient; its ``standard_error`` is the one for intervals (not under the null).
@@ -66,7 +70,9 @@ def weight_matrix(size: int, weighting: Weighting) -> Weights:
 
 
 def checked_weights(weights: Sequence[Sequence[float]] | Weights, size: int) -> Weights:
-    """A person's own agreement weights as an array, shape (size, size).
+    """A person's own agreement weights w_ij as an array, shape (size, size): 1 agrees, 0 does not.
+
+    Source: Cohen 1968, Psychol Bull 70:213-220.
 
     >>> checked_weights([[1, 0.5], [0.5, 1]], 2).tolist()
     [[1.0, 0.5], [0.5, 1.0]]

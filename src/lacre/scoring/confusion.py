@@ -49,22 +49,39 @@ class Confusion(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
     @property
     def n(self) -> int:
-        """Items that both rated."""
+        """Items that both rated, the sum of all n_ij (SPEC L20).
+
+        >>> Confusion(categories=("a", "b"), counts=((1, 2), (3, 4))).n
+        10
+        """
         return sum(map(sum, self.counts))
 
     @property
     def array(self) -> Counts:
-        """The counts as floats, shape (categories, categories)."""
+        """The counts n_ij as floats, shape (categories, categories) (SPEC I5).
+
+        >>> Confusion(categories=("a", "b"), counts=((1, 2), (3, 4))).array.sum(axis=1).tolist()
+        [3.0, 7.0]
+        """
         return np.array(self.counts, dtype=np.float64).reshape(len(self.categories), -1)
 
     @property
     def transposed(self) -> Confusion:
-        """The same with the raters exchanged."""
+        """The same with the raters exchanged: n_ji in the place of n_ij (SPEC I5).
+
+        >>> Confusion(categories=("a", "b"), counts=((1, 2), (3, 4))).transposed.counts
+        ((1, 3), (2, 4))
+        """
         return msgspec.structs.replace(self, counts=tuple(zip(*self.counts, strict=True)))
 
 
 class ClassScores(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One category: how well the second rater (rated) finds what the first (reference) calls so.
+    """One category: how well the second rater (rated) finds what the first (reference) calls so (SPEC I8).
+
+    >>> table = Confusion(categories=("a", "b"), counts=((3, 1), (0, 4)))
+    >>> scores = classification(table).classes[0]
+    >>> scores.support, scores.given, scores.recall.value
+    (4, 3, 0.75)
 
     Attributes:
         support: items of this category by the reference.
@@ -80,7 +97,10 @@ class ClassScores(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 class Classification(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Precision, recall and F1 of every category, and their macro average.
+    """Precision, recall and F1 of every category, and their macro average (SPEC I8).
+
+    >>> classification(Confusion(categories=("a", "b", "c"), counts=((3, 0, 0), (0, 4, 0), (0, 0, 0)))).absent
+    ('c',)
 
     Attributes:
         absent: declared categories that neither used; they are in no average.
@@ -93,7 +113,9 @@ class Classification(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 
 
 def refuse_categories(categories: Sequence[str]) -> None:
-    """Refuse categories that are none, or given twice.
+    """Refuse categories that are none, or given twice: what a rater may say is declared (SPEC L20).
+
+    >>> refuse_categories(("no", "yes"))
 
     Raises:
         InputError: there is none, or one is given twice.
@@ -106,7 +128,7 @@ def refuse_categories(categories: Sequence[str]) -> None:
 
 
 def encoded(labels: Sequence[Sequence[str | None]], categories: Sequence[str]) -> Codes:
-    """Ratings as places in ``categories``: shape (items, raters), -1 where a rater gave none.
+    """Ratings as places in ``categories``: shape (items, raters), -1 where a rater gave none (SPEC L20).
 
     >>> encoded([("yes", "no"), ("yes", None)], ("no", "yes")).tolist()
     [[1, 0], [1, -1]]
@@ -133,6 +155,8 @@ def confusion(
 ) -> Confusion:
     """The confusion matrix of two raters' labels, item by item; none where a rater gave no label.
 
+    n_ij is the number of items that the first calls i and the second j. Source: SPEC I5, L20.
+
     >>> confusion(["a", "b", "b", None], ["a", "a", "b", "b"], ("a", "b"))
     Confusion(categories=('a', 'b'), counts=((1, 0), (1, 1)), unpaired=1)
 
@@ -146,7 +170,7 @@ def confusion(
 
 
 def confusion_of(first: Codes, second: Codes, categories: Sequence[str]) -> Confusion:
-    """The confusion matrix of two columns of :func:`encoded`.
+    """The confusion matrix of two columns of :func:`encoded`: n_ij = number of items with codes i and j (SPEC I5).
 
     >>> confusion_of(np.array([0, 1, -1]), np.array([0, 0, 0]), ("a", "b")).counts
     ((1, 0), (1, 0))
@@ -205,7 +229,7 @@ def _specific(share: float) -> float:
 def rarer_category(table: Confusion) -> str | Undefined:
     """The category that the two raters together gave least often, among those that either gave.
 
-    On a tie the one that is declared first.
+    The least n_c. + n_.c above 0; on a tie the category that is declared first. Source: SPEC L20.
 
     >>> rarer_category(Confusion(categories=("no", "yes"), counts=((5, 5), (10, 80))))
     'no'
@@ -301,7 +325,7 @@ def _macro_f1(table: Confusion, level: float) -> Measured:
 
 
 def codes_of(table: Confusion) -> Codes:
-    """The ratings that a confusion matrix counts, one row for each item that both rated: shape (n, 2).
+    """The ratings that a confusion matrix counts, one row for each item that both rated: shape (n, 2) (SPEC L20).
 
     >>> codes_of(Confusion(categories=("a", "b"), counts=((1, 0), (1, 0)))).tolist()
     [[0, 0], [1, 0]]

@@ -17,7 +17,12 @@ from lacre.scoring.strata import gap, item_values, side_of_cutoff
 
 
 class Gain(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a column gains on the older set, beyond what the reference columns gain.
+    """What a column gains on the older set, beyond what the reference columns gain (SPEC L5).
+
+    >>> nothing = Undefined(reason="no column's cutoff precedes both sets")
+    >>> str(Gain(column="m", estimate=nothing, own=nothing, of_references=nothing, references=(),
+    ...          older=0, newer=0, left_out=0).estimate)
+    "undefined: no column's cutoff precedes both sets"
 
     Attributes:
         estimate: the difference in differences.

@@ -26,7 +26,11 @@ ROUNDING = 1e-9
 
 
 class Minimums(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What each kind of metric must reach; the values are those of ``[gates]`` in rules.toml.
+    """What each kind of metric must reach; the values are those of ``[gates]`` in rules.toml (SPEC L20).
+
+    >>> Minimums(binary_kappa=0.7, critical_kappa=0.8, continuous_icc=0.75, judge_kappa=0.7,
+    ...          prevalence=0.9, judge_verdicts=200).judge_verdicts
+    200
 
     Attributes:
         binary_kappa, critical_kappa, continuous_icc, judge_kappa: lowest point value that passes.
@@ -43,14 +47,18 @@ class Minimums(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class Named(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A number that has its name even when it is undefined."""
+    """A number that has its name even when it is undefined.
+
+    >>> str(Named(name="Cohen's kappa", measured=Undefined(reason="there is only one rater")).measured)
+    'undefined: there is only one rater'
+    """
 
     name: str
     measured: Measured
 
 
 class Gate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a gate decided, on what, and what stands beside it.
+    """What a gate decided, on what, and what stands beside it (SPEC L20); :func:`gate` makes it.
 
     Attributes:
         statistic, why: the coefficient that decides, and why that one.

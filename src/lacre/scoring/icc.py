@@ -18,7 +18,11 @@ SPREAD = 1e-12
 
 
 class Icc(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """ICC(2,1) with the mean squares it was made of.
+    """ICC(2,1) with the mean squares it was made of (SPEC L20).
+
+    >>> found = icc_2_1(np.array([[1, 2], [4, 4], [6, np.nan], [9, 7.0]]))
+    >>> found.items, found.ratings, found.left_out
+    (3, 6, 1)
 
     Attributes:
         items, raters: how many took part.

@@ -23,7 +23,12 @@ _BLOCK = 4_000_000
 
 
 class Alpha(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Krippendorff's alpha with what it was made of.
+    """Krippendorff's alpha, 1 - observed / expected, with what it was made of (SPEC L20).
+
+    >>> ratings = np.array([[0, 0], [1, 1], [0, 1], [1, np.nan]])
+    >>> found = krippendorff_alpha(ratings, "nominal", rng=np.random.default_rng(0), draws=0)
+    >>> found.values, found.left_out, round(found.observed, 4), found.expected
+    (6, 1, 0.3333, 0.6)
 
     Attributes:
         observed, expected: disagreement seen, and that of chance, in squared distances of the scale.

@@ -56,22 +56,37 @@ class Paired(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     @property
     def difference(self) -> float:
-        """Accuracy of the first less that of the second."""
+        """Accuracy of the first less that of the second, p10 - p01 (SPEC L14).
+
+        >>> round(Paired(first_only=0.3, second_only=0.1).difference, 2)
+        0.2
+        """
         return self.first_only - self.second_only
 
     @property
     def discordance(self) -> float:
-        """Share of items on which just one of them is right."""
+        """Share of items on which just one of them is right, p10 + p01 (McNemar 1947).
+
+        >>> Paired(first_only=0.3, second_only=0.1).discordance
+        0.4
+        """
         return self.first_only + self.second_only
 
     @property
     def variance(self) -> float:
-        """Variance of one item's difference, -1, 0 or 1."""
+        """Variance of one item's difference (-1, 0 or 1): p10 + p01 - (p10 - p01)^2 (Agresti 2002, section 10.1).
+
+        >>> round(Paired(first_only=0.3, second_only=0.1).variance, 2)
+        0.36
+        """
         return self.discordance - self.difference**2
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A paired comparison: items, what they can show, and how surely.
+    """A paired comparison: items, what they can show, and how surely (SPEC L14).
+
+    >>> round(plan(100, Paired(first_only=0.3, second_only=0.1)).power, 2)
+    0.88
 
     Attributes:
         power: chance that the exact McNemar test finds this difference on that many items.
@@ -87,7 +102,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 def design_of_difference(difference: float, discordance: float) -> Paired:
     """The design in which two columns differ on a share of items, by ``difference`` in accuracy.
 
-    p10 = (discordance + difference) / 2, p01 = (discordance - difference) / 2.
+    p10 = (discordance + difference) / 2, p01 = (discordance - difference) / 2. Source: McNemar 1947.
 
     >>> round(design_of_difference(0.04, 0.2).first_only, 2)
     0.12
@@ -172,7 +187,7 @@ def mcnemar_power(items: int, design: Paired, *, level: float = LEVEL) -> float:
 
 
 def plan(items: int, design: Paired, *, level: float = LEVEL) -> Plan:
-    """What so many items show of a design: :func:`mcnemar_power`, as a record.
+    """What so many items show of a design: :func:`mcnemar_power`, as a record (SPEC L14).
 
     >>> plan(500, Paired(first_only=0.12, second_only=0.08)).items
     500
@@ -287,7 +302,8 @@ def simulated_power(
 ) -> float:
     """The share of simulated runs in which the exact McNemar test finds a difference: a check of the sum.
 
-    Its standard error is sqrt(w (1 - w) / draws).
+    The cells of each run are multinomial; the standard error is sqrt(w (1 - w) / draws) for power w. Source: as
+    :func:`mcnemar_power`.
 
     >>> near = simulated_power(1068, Paired(first_only=0.12, second_only=0.08), rng=np.random.default_rng(1))
     >>> abs(near - 0.818) < 0.02

@@ -27,7 +27,11 @@ MARGINS = ("3%", "5%", "7%")
 
 
 class SampleTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Items needed for each accuracy (rows) and half width (columns)."""
+    """Items needed for each accuracy (rows) and half width (columns) (SPEC L13).
+
+    >>> sample_table(["80%"], ["5%", "7%"]).items
+    ((246, 126),)
+    """
 
     accuracies: tuple[str, ...]
     margins: tuple[str, ...]
@@ -35,7 +39,10 @@ class SampleTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 class Reach(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What ``n`` items give where the accuracy is ``accuracy``.
+    """What ``n`` items give where the accuracy is ``accuracy`` (SPEC L13).
+
+    >>> round(reach(100, "50%").half_width, 3)
+    0.098
 
     Attributes:
         half_width: of the normal interval, the one that sample sizes are computed for.
@@ -49,7 +56,10 @@ class Reach(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class RareEvents(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Items without a single event that show a rate to be below ``bound``.
+    """Items without a single event that show a rate to be below ``bound`` (SPEC L13).
+
+    >>> rare_events("3%").rule_of_three
+    100
 
     Attributes:
         rule_of_three: items by the rule, 3 / bound rounded up.
@@ -63,7 +73,7 @@ class RareEvents(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 def exact(number: Exact, name: str = "number") -> Fraction:
-    """A number as a fraction, just as it is written; ``%`` and decimal commas are read.
+    """A number as a fraction, just as it is written; ``%`` and decimal commas are read (SPEC L13: exact fractions).
 
     >>> exact("2,5%"), exact(0.1), exact("4/5")
     (Fraction(1, 40), Fraction(1, 10), Fraction(4, 5))

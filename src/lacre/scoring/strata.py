@@ -30,7 +30,10 @@ _DATE = re.compile(r"(\d{4})(?:-(\d\d)(?:-(\d\d))?)?")
 
 
 class Stratum(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One value of the fields, and the metric there.
+    """One value of the fields, and the metric there (SPEC L13).
+
+    >>> Stratum(values=("law", "hard"), items=3, measured=Undefined(reason="none"), small=True).name
+    'law / hard'
 
     Attributes:
         values: the value of each field.
@@ -45,12 +48,19 @@ class Stratum(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     @property
     def name(self) -> str:
-        """The values in one text."""
+        """The values in one text.
+
+        >>> Stratum(values=("law",), items=3, measured=Undefined(reason="none"), small=True).name
+        'law'
+        """
         return " / ".join(self.values)
 
 
 class Strata(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """All strata of some fields, sorted by their values.
+    """All strata of some fields, sorted by their values (SPEC L5, L13).
+
+    >>> by_fields([Answer(column="m", item="a", score=1.0, fields={"area": "law"})], ["area"], smallest=20).not_said
+    0
 
     Attributes:
         smallest: items below which a stratum is small.
@@ -76,7 +86,7 @@ def mean_value(answers: Sequence[Answer], *, level: float = LEVEL) -> Measured:
 
 
 def item_values(answers: Sequence[Answer], *, runs: bool = False) -> dict[str, list[float]]:
-    """The value of each item's runs, items sorted; without ``runs``, their mean alone.
+    """The value of each item's runs, items sorted; without ``runs``, their mean alone (SPEC L21).
 
     >>> item_values([Answer(column="m", item="a", repetition=r, score=s) for r, s in ((1, 1.0), (2, 0.0))])
     {'a': [0.5]}
@@ -148,7 +158,7 @@ def _stratum(values: tuple[str, ...], group: Sequence[Answer], metric: Metric, s
 
 
 def span(text: str, name: str = "date") -> tuple[date, date]:
-    """The first and the last day that a date may mean: a day, a month or a year.
+    """The first and the last day that a date may mean: a day, a month or a year (SPEC L5).
 
     >>> [day.isoformat() for day in span("2024-02")]
     ['2024-02-01', '2024-02-29']
