@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 import pytest
+from tests.cli.held_stage import prepare_held
 from tests.cli.round_stage import prepare
 
 from lacre.cli import command, run
@@ -42,10 +43,14 @@ def examples(names: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> list
 
 @pytest.mark.parametrize("names", ALL)
 def test_the_help_ends_with_examples_that_work(
-    names: tuple[str, ...], workspace: Path, capsys: pytest.CaptureFixture[str]
+    names: tuple[str, ...],
+    workspace: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     found = examples(names, capsys)
     prepare(names, workspace)
+    prepare_held(names, workspace, monkeypatch)
     assert found, "the help ends without an Example: block"
     for line in found:
         program, *arguments = shlex.split(line)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from lacre.digest import sha256
 from lacre.errors import Fault, InputError, IntegrityError, sentence
+from lacre.jsonl import write_bytes
 from lacre.registry.events import KeyAdd, KeyRetire
-from lacre.registry.ledger import Ledger, Line, signed_bytes
+from lacre.registry.ledger import Ledger, Line, appended, locked, read, signed_bytes
 from lacre.sealing.dsse import Signed, statement, verify
 from lacre.sealing.dsse import sign as sign_statement
 from lacre.sealing.keys import PublicKey, SigningKey, public_key
@@ -110,6 +111,100 @@ def check_head(content: bytes, ledger: Ledger, ring: Keyring, where: str | Path)
         what = f"key {signed.key[:16]}... could not sign when the ledger had {lines} lines"
         raise IntegrityError(sentence(where, what, "Ask for a head signed by an active key"))
     return signed
+
+
+Keep = Callable[[], None]
+"""Writes the new key to its file: called once the ledger will take it, before the ledger names it."""
+
+
+def enter(
+    path: Path,
+    key: SigningKey,
+    name: str,
+    *,
+    at: str,
+    by: SigningKey | None = None,
+    keep: Keep = lambda: None,
+) -> None:
+    """Add a key to the ledger of a file, signed by ``by``, an active key; the first signs for itself.
+
+    Raises:
+        InputError: there are keys and ``by`` is none of the active ones, or there are none and it is given.
+        IntegrityError: the ledger does not hold.
+    """
+    with locked(path):
+        ledger = read(path)
+        ring = keyring(ledger, path)
+        if by is None and ring.tenures:
+            raise InputError(
+                path, "has keys already, and one of them must sign for the new one", "Give it with --by"
+            )
+        if by is not None:
+            _refuse_inactive(ring, by)
+        longer = appended(ledger, [_added(key, name)], at=at, signer=by or key, where=path)
+        keep()
+        write_bytes(path, longer.content)
+
+
+def replace(
+    path: Path, old: SigningKey, new: SigningKey, name: str | None, *, at: str, keep: Keep = lambda: None
+) -> None:
+    """Put a new key in the place of an old one: the old signs for the new, the new retires the old.
+
+    Raises:
+        InputError: the old one is not active. IntegrityError: the ledger does not hold.
+    """
+    with locked(path):
+        ledger = read(path)
+        ring = keyring(ledger, path)
+        _refuse_inactive(ring, old)
+        name = name or ring.tenures[old.fingerprint].name
+        longer = appended(ledger, [_added(new, name)], at=at, signer=old, where=path)
+        gone = KeyRetire(fingerprint=old.fingerprint, reason="rotated")
+        longer = appended(longer, [gone], at=at, signer=new, where=path)
+        keep()
+        write_bytes(path, longer.content)
+
+
+def retire(path: Path, which: str, signer: SigningKey, reason: str, *, at: str) -> str:
+    """Retire an active key, named by its name, or by 8 digits or more of its fingerprint, which is returned.
+
+    Raises:
+        InputError: none or several are called so, it is the only one, or the signer is not active.
+        IntegrityError: the ledger does not hold.
+    """
+    with locked(path):
+        ledger = read(path)
+        ring = keyring(ledger, path)
+        _refuse_inactive(ring, signer)
+        found = [
+            print_
+            for print_ in ring.active
+            if ring.tenures[print_].name == which or (len(which) >= 8 and print_.startswith(which))
+        ]
+        if len(found) != 1:
+            what = f"{len(found)} active keys are called '{which}'" if found else f"no active key '{which}'"
+            raise InputError(path, what, "`lacre key list` has the fingerprints; give 8 digits or more")
+        if len(ring.active) == 1:
+            raise InputError(
+                path, "it is the only active key", "Put another in its place: `lacre key rotate`"
+            )
+        gone = KeyRetire(fingerprint=found[0], reason=reason)
+        write_bytes(path, appended(ledger, [gone], at=at, signer=signer, where=path).content)
+    return found[0]
+
+
+def _added(key: SigningKey, name: str) -> KeyAdd:
+    return KeyAdd(fingerprint=key.fingerprint, key=key.public.text, name=name)
+
+
+def _refuse_inactive(ring: Keyring, key: SigningKey) -> None:
+    if key.fingerprint not in ring.active:
+        raise InputError(
+            f"key {key.fingerprint[:16]}",
+            "may not sign in this ledger",
+            "`lacre key list` names those that may",
+        )
 
 
 def _line_fault(line: Line, tenures: Mapping[str, Tenure]) -> str | None:
