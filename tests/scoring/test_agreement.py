@@ -17,6 +17,7 @@ from lacre.scoring.confusion import (
     classification,
     codes_of,
     confusion,
+    confusion_of,
     consensus,
     encoded,
     rarer_category,
@@ -365,6 +366,15 @@ def test_labels_that_are_not_declared_are_all_named() -> None:
 def test_categories_must_be_some_and_distinct(categories: tuple[str, ...], said: str) -> None:
     with pytest.raises(InputError, match=said):
         encoded([("a", "a")], categories)
+
+
+def test_more_categories_than_declared_are_refused_as_codes_too() -> None:
+    for codes in (np.array([[0, 2], [1, 1]]), np.array([[0, -2], [1, 1]])):
+        for function in (gwet_ac1, fleiss_kappa):
+            with pytest.raises(InputError, match="is no place among 2 categories"):
+                function(codes, ("a", "b"))
+        with pytest.raises(InputError, match="is no place among 2 categories"):
+            confusion_of(codes[:, 0], codes[:, 1], ("a", "b"))
 
 
 def test_confusion_counts_what_only_one_rater_rated() -> None:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import special  # type: ignore[import-untyped]
 
 from lacre.errors import InputError
-from lacre.scoring.confusion import Codes, Confusion, Counts
+from lacre.scoring.confusion import Codes, Confusion, Counts, refuse_codes
 from lacre.scoring.estimates import LEVEL, Estimate, Interval, Measured, Undefined
 from lacre.scoring.intervals import normal_quantile, wilson
 
@@ -282,6 +282,7 @@ def _per_item(codes: Codes, size: int) -> Counts:
     """How many raters gave each category to each item: shape (items, categories)."""
     if codes.ndim != 2:
         return np.zeros((0, size))
+    refuse_codes(codes, size)
     counts = np.zeros((len(codes), size))
     items, raters = np.nonzero(codes >= 0)
     np.add.at(counts, (items, codes[items, raters]), 1)

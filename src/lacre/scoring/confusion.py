@@ -127,6 +127,21 @@ def refuse_categories(categories: Sequence[str]) -> None:
         raise InputError("categories", f"'{twice[0]}' is declared twice", "Name each label once")
 
 
+def refuse_codes(codes: Codes, size: int) -> None:
+    """Refuse codes that are places of no declared category (SPEC L20).
+
+    >>> refuse_codes(np.array([0, 1, -1]), 2)
+
+    Raises:
+        InputError: a code at or above the number of categories, or below -1.
+    """
+    if codes.size and (int(codes.max()) >= size or int(codes.min()) < -1):
+        wrong = int(codes.max()) if int(codes.max()) >= size else int(codes.min())
+        raise InputError(
+            "codes", f"{wrong} is no place among {size} categories", "Declare every label; -1 is for none"
+        )
+
+
 def encoded(labels: Sequence[Sequence[str | None]], categories: Sequence[str]) -> Codes:
     """Ratings as places in ``categories``: shape (items, raters), -1 where a rater gave none (SPEC L20).
 
@@ -176,6 +191,8 @@ def confusion_of(first: Codes, second: Codes, categories: Sequence[str]) -> Conf
     ((1, 0), (1, 0))
     """
     size = len(categories)
+    refuse_codes(first, size)
+    refuse_codes(second, size)
     both = (first >= 0) & (second >= 0)
     cells = np.bincount(first[both] * size + second[both], minlength=size * size).reshape(size, size)
     return Confusion(
