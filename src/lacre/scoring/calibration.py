@@ -101,8 +101,8 @@ def bin_rule(bins: int = BINS) -> str:
 def bin_index(confidence: ArrayLike, bins: int = BINS, *, closed: str = "right") -> Ints:
     """The bin of each confidence, from 0: (lo, hi] with 0 in the first; ``closed="left"`` gives [lo, hi).
 
-    ``⌈bins·c⌉ − 1`` (right) or ``⌊bins·c⌋`` (left), in whole billionths, so that no edge depends on how a
-    float was made. Source: the (lo, hi] of Guo et al. 2017, arXiv:1706.04599, section 2.
+    ``⌈bins·c⌉ − 1`` (right) or ``⌊bins·c⌋`` (left), confidences and edges in whole billionths, so that no edge
+    depends on how a float was made. Source: the (lo, hi] of Guo et al. 2017, arXiv:1706.04599, section 2.
 
     >>> bin_index([0.0, 0.1, 0.1 + 0.2, 0.95, 1.0]).tolist()
     [0, 0, 2, 9, 9]
@@ -113,7 +113,9 @@ def bin_index(confidence: ArrayLike, bins: int = BINS, *, closed: str = "right")
     if bins < 1 or closed not in ("left", "right"):
         raise InputError("bins", f"{bins}, closed {closed}", "Give at least 1, closed 'left' or 'right'")
     units = np.rint(_confidences(confidence) * _UNIT).astype(np.int64)
-    found = (units * bins + _UNIT - 1) // _UNIT - 1 if closed == "right" else units * bins // _UNIT
+    # Edges are rounded likewise: 2/3 is an edge of three bins, and no float is 2/3.
+    tops = np.rint(np.arange(1, bins + 1) * (_UNIT / bins)).astype(np.int64)
+    found = np.searchsorted(tops, units, side="left" if closed == "right" else "right")
     clipped: Ints = np.clip(found, 0, bins - 1)
     return clipped
 
