@@ -21,7 +21,7 @@ from lacre.engine.letters import (
     listing,
     wrong_one,
 )
-from lacre.engine.phrases import phrase
+from lacre.engine.phrases import PREMISE, phrase
 from lacre.engine.questions import Stretch, stretches
 from lacre.engine.readable import Readable, readable, structured
 from lacre.engine.replies import Answered, Failed, Refused, Reply, Truncated
@@ -37,6 +37,7 @@ SEVERAL = "several letters are asserted"
 LISTED = "options are listed and none is chosen"
 QUESTIONS = "several questions are answered, and which one is the item's cannot be told"
 WRONG_ONE = "the option that is wrong is singled out"
+DOUBTS = "the reply doubts the question itself"
 OPEN = "an open-ended answer, for the judges"
 
 _JSON_NAMES = (
@@ -49,6 +50,16 @@ _JSON_NAMES = (
     "gabarito",
     "opcao",
     "option",
+)
+
+
+FOLLOWING = 400
+"""Characters after a letter that are compared with its option's text."""
+
+# "A alternativa D. a CORRETA": these words tell of the letter, and are no option's text.
+_PREDICATE = re.compile(
+    r"(?:é|está|e|is|como|que|pois|porque|já|because|as|since|a\s+(?:correta|certa|melhor|resposta))\b",
+    re.IGNORECASE,
 )
 
 
@@ -197,7 +208,7 @@ def _read(text: str, options: Mapping[str, str], number: int | None, stated: Con
         return _Found(undecided="the reply is JSON without one letter")
     read = readable(without_confidence(text, stated))
     if not options:
-        return _phrased(read) or _Found(undecided=OPEN)
+        return _phrased(read, open_ended=True) or _Found(undecided=OPEN)
     return _of_stretches(stretches(read), options, number)
 
 
@@ -233,6 +244,7 @@ def _quotes(read: Readable, letter: str | None, options: Mapping[str, str]) -> b
 
 def _decide(read: Readable, options: Mapping[str, str]) -> _Found:
     """The decision on text that answers one question."""
+    read = read.stripped()
     letters = letters_of(options)
     alone = re.sub(r"^\W+|\W+$", "", read.text)
     if len(alone) == 1 and alone.upper() in letters:
@@ -299,9 +311,13 @@ def _checked(read: Readable, chosen: Assertion, options: Mapping[str, str]) -> _
     letters = letters_of(options)
     if chosen.strength < Strength.LABEL and wrong_one(read, letters):
         return _Found(undecided=WRONG_ONE)
-    for at in _places(read, chosen.letter):
+    seen: set[str] = set()
+    for at in (chosen.at, *_places(read, chosen.letter)):
         following = _following(read, at)
         own = at == chosen.at
+        if following in seen:
+            continue
+        seen.add(following)
         whole = own and chosen.strength <= Strength.OPENING and _is_all(read, chosen, following)
         if why := mismatch(chosen.letter, following, options, near=own, whole=whole):
             return _Found(undecided=why)
@@ -320,19 +336,19 @@ def _places(read: Readable, letter: str) -> list[int]:
 
 def _following(read: Readable, at: int) -> str:
     """The words right after a letter, to the end of their line."""
-    rest = read.text[at + 1 :].split("\n")[0]
-    return rest.lstrip("\"'”’)].:,–—- (“")
+    rest = read.text[at + 1 : at + 1 + FOLLOWING].split("\n")[0].lstrip("\"'”’)].:,–—- (“")
+    return "" if _PREDICATE.match(rest) else rest
 
 
 def _is_all(read: Readable, chosen: Assertion, following: str) -> bool:
     """Whether a reply is nothing but its letter and the text after it."""
     before = read.text[: chosen.start].strip(" \n\"'“(*-")
-    return not before and read.text.rstrip().endswith(following.rstrip())
+    return bool(following) and not before and read.text.rstrip().endswith(following.rstrip())
 
 
 def _other_text(read: Readable, chosen: Assertion, options: Mapping[str, str]) -> str | None:
     """Why another option's text, alone on its line or before a letter at the end, speaks against the letter."""
-    lines = [readable(line) for line in read.text.split("\n") if line.strip()]
+    lines = [readable(line) for line in dict.fromkeys(read.text.split("\n")) if line.strip()]
     named = [found for line in lines if (found := named_alone(line, options)) and found.start == 0]
     if chosen.rule == "letter at the end":
         before = named_alone(read.part(0, chosen.at - 1), options)
@@ -349,10 +365,12 @@ def _letter(read: Readable, chosen: Assertion) -> _Found:
     )
 
 
-def _phrased(read: Readable) -> _Found | None:
-    said = phrase(read)
+def _phrased(read: Readable, *, open_ended: bool = False) -> _Found | None:
+    said = phrase(read, open_ended=open_ended)
     if said is None:
         return None
+    if PREMISE.search(read.plain):
+        return _Found(undecided=DOUBTS)
     return _Found(outcome=said.outcome, rule=said.rule, span=(read.places[said.start], read.places[said.end]))
 
 

@@ -52,9 +52,9 @@ _RIGHT = (
 _RIGHTS = rf"(?:\s+(?:(?:a|the)\s+)?(?:(?:mais|melhor|most|unica)\s+)?{_RIGHT}(?:\s+e\s+{_RIGHT})?)"
 _IS = r"(?:e|eh|seria|seja|sera|deve\s+ser|deveria\s+ser|so\s+pode\s+ser|is|would\s+be|must\s+be|should\s+be)"
 _LINK = rf"(?:\s*(?::|=|->|=>|→|—|–|-)\s*|\s+{_IS}\s*:?\s+|\s+{_IS}\s*:\s*)"
-_THE = r"(?:(?:a|o|the|como|claramente|portanto|realmente)\s*,?\s+){0,3}"
+_THE = r"(?:(?:a|o|the|como)\s+|(?:claramente|portanto|realmente)\s*,?\s+){0,3}"
 _OPEN = rf"[\"'“”‘’«(\[{BOXED}\s]*"
-_LETTER = r"(?P<l>[a-z])"
+_LETTER = r"(?P<l>[a-z])(?!\w)"
 _CLOSE = r"[\"'“”‘’»)\]]*"
 _ONE = rf"{_THE}(?P<noun>{_NOUN}{_RIGHTS}?\s*:?\s+(?:(?:e\s+)?(?:a|o)\s+)?)?{_OPEN}{_LETTER}{_CLOSE}"
 _ABOUT = (
@@ -161,6 +161,8 @@ _JOINED = re.compile(
 _JOINED_BEFORE = re.compile(
     r"(?<!\w)[(\"“]?(?P<l>[A-Z])[)\"”.]{0,2}\s*(?:,|/|\be\b|\bou\b|\band\b|\bor\b)\s*(?:[ao]\s+)?[(\"“]?$"
 )
+_LINE_ENDS = re.compile(r"[.]?[ \t]*(?:\n|$)")
+_JOINED_STOP = re.compile(r"^[.)\]]+\s*(?P<l>[A-Z])[.)\]]?\s*(?:\n|$)")
 _AFTER_BARE = re.compile(
     r"^(?:\s*(?:[.,;:!?)\]\"”»\n]|$|[-–—]\s|\()|\s+(?:pois|porque|ja\s+que|uma\s+vez|visto|dado|por\b|because|since|as\b|que\b"
     r"|e\s+nao|e\s+a\s+|e\s+o\s+|esta|is\b|seria))"
@@ -275,7 +277,7 @@ def is_letter(read: Readable, at: int, *, named: bool) -> bool:
         return named or text[at] not in "AEO" or bool(_AFTER_BARE.match(read.plain[at + 1 :]))
     if not named:
         # A small letter is an article or a variable, unless it is all the line says.
-        return after in ("", "\n", ".") and text[at] not in "ao"
+        return bool(_LINE_ENDS.match(text, at + 1)) and text[at] not in "ao"
     return bool(_AFTER_BARE.match(read.plain[at + 1 :]))
 
 
@@ -288,12 +290,15 @@ def joined(read: Readable, at: int, letters: frozenset[str]) -> bool:
         plain_letter = match["open"] or match["noun"] or letter.isupper()
         if letter.upper() in letters and letter.upper() != read.text[at].upper() and plain_letter:
             return True
+    apart = _JOINED_STOP.match(read.text[at + 1 : at + 12])
+    if apart and apart["l"] in letters and apart["l"] != read.text[at].upper():
+        return True
     back = read.text[max(0, at - 40) : at]
     pair = _JOINED_BEFORE.search(back)
     return bool(pair and pair["l"] in letters and pair["l"] != read.text[at].upper())
 
 
-_INLINE = re.compile(r"(?<![\w])\(?([A-Z])\)\s|(?<![\w])([A-Z])\.\s+(?=[A-ZÀ-Ú])")
+_INLINE = re.compile(r"(?<![\w])\(?([A-Za-z])\)\s|(?<![\w])([A-Z])\.\s+(?=\w)")
 _LINE_LETTER = re.compile(r"^[\s\"'“”‘’(\[•>*-]*(?P<l>[a-z])[\"'”’)\]]*\s*[.)\]:–—-]*[\"'”’]*\s*[.!]?\s*$")
 _LINE_OPTION = re.compile(
     r"^[\s\"'“”‘’•>*-]*[(\[\"“]?(?P<l>[a-z])[\"'”’)\]]*"
@@ -356,7 +361,7 @@ def _line(read: Readable, start: int, end: int, letters: frozenset[str]) -> Line
     bare = "text" not in match.re.groupindex
     letter = read.text[at].upper()
     text = "" if bare else read.text[start + match.start("text") : end]
-    others = {first or second for first, second in _INLINE.findall(text)} & letters
+    others = {(first or second).upper() for first, second in _INLINE.findall(text)} & letters
     return Line(letter, at, end, bare, len(others - {letter}) >= 2)
 
 

@@ -24,7 +24,10 @@ _REFUSALS = re.compile(
     rf"\bnao\s+(?:posso|poderei|devo|vou|me\s+e\s+permitido|estou\s+autorizad[oa]\s+a|tenho\s+permissao\s+para)\s+(?:\w+\s+){{0,2}}?{_DO}\b"
     rf"|\bnao\s+(?:sou|e)\s+capaz\s+de\s+(?:opinar|emitir)\b|\bnao\s+(?:tenho|emito|possuo|expresso)\s+(?:uma\s+)?opini\w+"
     r"|\b(?:recuso-me|me\s+recuso|prefiro\s+nao\s+(?:opinar|comentar|discutir|falar))\b"
-    r"|\b(?:viola|contraria|fere|infringe|vai\s+contra)\s+(?:as\s+|minhas\s+|nossas\s+|a\s+|minha\s+)?(?:\w+\s+)?(?:diretrizes|politicas?|normas|regras)\b"
+    r"|\b(?:viola|contraria|fere|infringe|vai\s+contra)\s+(?:as\s+|a\s+)?(?:minhas?|nossas?)\s+(?:\w+\s+)?"
+    r"(?:diretrizes|politicas?|normas|regras)\b"
+    r"|\b(?:viola|contraria|vai\s+contra)\s+(?:as\s+|a\s+)?(?:diretrizes|politicas?)\s+(?:de|do)\s+"
+    r"(?:uso|conteudo|seguranca|servico)\b"
     rf"|\b(?:i\s+)?(?:cannot|can't|can’t|can\s+not|won't|will\s+not|am\s+not\s+able\s+to|i'm\s+not\s+able\s+to|unable\s+to)\s+(?:\w+\s+){{0,2}}?{_ENGLISH_DO}\b"
     r"|\bagainst\s+(?:my|the|our)\s+(?:\w+\s+)?(?:policy|policies|guidelines)\b|\bi\s+must\s+decline\b"
 )
@@ -46,9 +49,9 @@ _ABSTENTIONS = re.compile(
     r"\b(?:(?:eu\s+)?nao\s+(?:sei(?!\s+(?:se|que)\b)|faco\s+ideia|tenho\s+(?:certeza|ideia|como\s+(?:saber|responder|determinar)|"
     r"(?:informac\w+|dados|conhecimento|elementos|contexto)))"
     rf"|nao\s+(?:e|foi|seria|ha\s+como|ha\s+forma\s+de|da\s+para)\s*(?:possivel\s+)?{_DECIDE}"
-    rf"|nao\s+(?:consigo|consegui|conseguiria|posso|podemos|se\s+pode|sou\s+capaz\s+de)\s+(?:\w+mente\s+)?{_DECIDE}"
+    rf"|nao\s+(?:consigo|consegui|conseguiria|posso|sou\s+capaz\s+de)\s+(?:\w+mente\s+)?{_DECIDE}"
     rf"|(?:e\s+)?impossivel\s+{_DECIDE}"
-    r"|nao\s+ha\s+(?:informac\w+|dados|elementos|contexto)(?:\s+suficientes?)?"
+    r"|nao\s+ha\s+(?:informac\w+|dados|contexto)(?:\s+suficientes?)?"
     r"|(?:faltam?|sao\s+insuficientes)\s+(?:as\s+|os\s+|o\s+|a\s+)?(?:informac\w+|dados|elementos|valor\w*|contexto|imagem|figura|grafico)"
     r"|(?:informac\w+|dados)\s+(?:sao\s+)?insuficientes"
     r"|(?:prefiro|opto\s+por)\s+nao\s+responder|sem\s+resposta|deixo\s+em\s+branco|abstenho-me|me\s+abstenho"
@@ -56,6 +59,13 @@ _ABSTENTIONS = re.compile(
     r"|(?:cannot|can't|can\s+not|could\s+not|unable\s+to)\s+(?:be\s+)?(?:determin\w+|identif\w+|see|view|tell|solve\w*|calculat\w+)"
     r"|(?:not\s+enough|insufficient)\s+(?:information|data|context))\b"
 )
+PREMISE = re.compile(
+    r"\b(?:assumptions?|assumes?|inaccura\w+|flawed|incorrect\s+(?:premise|information)|premissas?|pressup\w+|suposic\w+"
+    r"|(?:erro|equivoco|inconsistencia|contradicao)\s+n[ao]\s+(?:enunciado|questao|pergunta)"
+    r"|(?:enunciado|questao|pergunta)\s+(?:\w+\s+){0,2}(?:contem|tem|apresenta)\s+(?:um\s+|uma\s+)?(?:erro|equivoco|inconsistencia))\b"
+)
+"""Words of a reply that doubts the question itself: whether rightly is for the judges."""
+
 # What may stand before the words and leave them what they are.
 _BEFORE = re.compile(
     r"^[^\w]*(?:(?:infelizmente|desculpe?|lamento|sinto\s+muito|portanto|logo|assim|mas|entao|eu|resposta|como|com|sem|diante|dado"
@@ -74,11 +84,16 @@ class Phrase(NamedTuple):
     end: int
 
 
-def phrase(read: Readable) -> Phrase | None:
+AN_ATTEMPT = 80
+"""Words from which an open-ended reply is an attempt, whatever phrases it holds: "não é possível ..." is law too."""
+
+
+def phrase(read: Readable, *, open_ended: bool = False) -> Phrase | None:
     """The refusal or abstention that a reply without a letter states, none when it states neither.
 
     A refusal counts anywhere; an abstention in the first or last sentence, for in between it is an argument
-    ("não é possível determinar o sinal, mas ..."). Words in quotation marks are somebody else's.
+    ("não é possível determinar o sinal, mas ..."). Words in quotation marks are somebody else's. A long
+    open-ended reply refuses in its first sentence or not at all, and does not abstain.
 
     >>> from lacre.engine.readable import readable
     >>> phrase(readable("Desculpe, mas não posso ajudar com isso.")).outcome.letter
@@ -89,12 +104,13 @@ def phrase(read: Readable) -> Phrase | None:
     spans = sentences(read.text)
     if not spans:
         return None
-    for start, end in spans:
+    attempt = open_ended and len(read.text.split()) >= AN_ATTEMPT
+    for start, end in spans[:1] if attempt else spans:
         sentence = read.plain[start:end]
         match = _REFUSALS.search(sentence)
         if match and not _quoted(sentence, match.start()) and not _LACKING.search(sentence):
             return Phrase(Outcome.REFUSAL, "refusal", start + match.start(), start + match.end())
-    for start, end in dict.fromkeys((spans[0], spans[-1])):
+    for start, end in () if attempt else dict.fromkeys((spans[0], spans[-1])):
         sentence = read.plain[start:end]
         match = _ABSTENTIONS.search(sentence)
         if match is None or _quoted(sentence, match.start()):

@@ -58,15 +58,15 @@ def stretches(read: Readable) -> list[Stretch]:
         if match["s"] or match["t"]:
             cuts.append((match.start(), match.end(), None))
         else:
-            number = int(match["n"] or match["q"] or match["m"] or _ORDINALS[match["o"]])
+            own = int(match["n"] or match["q"] or match["m"] or _ORDINALS[match["o"]])
             # "Resposta para a questão 4 é D": the words that name the question also bring the answer.
-            cuts.append((match.start(), match.end() if match["n"] else match.start(), number))
+            cuts.append((match.start(), match.end() if match["n"] else match.start(), own))
     if not cuts:
         return [Stretch(None, read)]
     found = [Stretch(None, read.part(0, cuts[0][0]))]
     number: int | None = None
-    for place, (_, begin, own) in enumerate(cuts):
-        number = own if own is not None else number
+    for place, (_, begin, named) in enumerate(cuts):
+        number = named if named is not None else number
         end = cuts[place + 1][0] if place + 1 < len(cuts) else len(read.text)
         found.append(Stretch(number, read.part(begin, end)))
     return found

@@ -47,6 +47,11 @@ class Readable(NamedTuple):
     plain: str
     places: tuple[int, ...]
 
+    def stripped(self) -> Readable:
+        """It without the blanks around it."""
+        start = len(self.text) - len(self.text.lstrip())
+        return self.part(start, max(start, len(self.text.rstrip())))
+
     def part(self, start: int, end: int) -> Readable:
         """A stretch of it, with its places."""
         return Readable(self.text[start:end], self.plain[start:end], self.places[start : end + 1])
@@ -56,7 +61,7 @@ def readable(reply: str) -> Readable:
     r"""What a reader sees of ``reply``, with the place of every character.
 
     >>> readable("<think>A?</think>**Resposta:** $\\boxed{\\text{С}}$").text
-    'Resposta: ▣C'
+    '\nResposta: ▣C'
     """
     kept: list[str] = []
     places: list[int] = []
@@ -148,6 +153,7 @@ def sentences(text: str) -> list[tuple[int, int]]:
     return spans
 
 
+_INVISIBLE = " \t\r\n\u200b\u2060\ufeff"
 _FENCE = re.compile(r"^\s*```(?:json)?\s*|\s*```\s*$")
 
 
@@ -157,7 +163,7 @@ def structured(reply: str) -> dict[str, Any] | None:
     >>> structured('```json\n{"Opção": "B"}\n```')
     {'opcao': 'B'}
     """
-    bare = _FENCE.sub("", reply.strip())
+    bare = _FENCE.sub("", reply.strip(_INVISIBLE)).strip(_INVISIBLE)
     if not (bare.startswith("{") and bare.endswith("}")):
         return None
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Mapping
+from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -21,6 +22,11 @@ APART = 0.55
 SHORT, TELLING, BEGUN = 4, 8, 12
 """Characters of a text too short to be compared by similarity; of one that is no accident; of one broken off."""
 
+COGNATE, WORD = 0.7, 5
+"""Similarity of words that are the same in sister languages, and the letters that such a word must have."""
+MOST_STOPS = 40
+
+_STOP = re.compile(r"(?=[.;!?)\"”\n])|$")
 _NOT_WORD = re.compile(r"[\W_]+")
 _TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+")
 
@@ -67,12 +73,15 @@ def named_alone(read: Readable, options: Mapping[str, str]) -> Named | None:
     return Named(found.letter, start + found.start, start + found.end)
 
 
+@lru_cache(maxsize=8192)
 def key(text: str) -> str:
     """A text for comparing: its letters and digits, without accents, case or spaces.
 
     >>> key("R$ 4,50 por m²: não") == key("r$4,50 POR M2 — NAO")
     True
     """
+    if "\ufffd" in text:
+        return ""  # what is left of a formula compares with nothing
     return _NOT_WORD.sub("", "".join(unicodedata.normalize("NFKC", c) for c in readable(text).plain))
 
 
@@ -96,16 +105,21 @@ def _places(sentence: Readable, options: Mapping[str, str]) -> list[Named]:
     ]
 
 
+@lru_cache(maxsize=1024)
 def _pattern(text: str) -> re.Pattern[str] | None:
     """A pattern that finds an option's words and figures, whatever stands between them; none when it has none."""
     words = re.findall(r"\w+|(?<=\d)[.,](?=\d)|[-−+](?=\d)|%", readable(text).plain)
     if not any(re.search(r"\w", word) for word in words):
         return None
-    body = re.escape(words[0])
+    words = [
+        r"[.,]" if word in ".," and len(after) != 3 else re.escape(word)
+        for word, after in pairwise([*words, ""])
+    ]
+    body = words[0]
     for before, word in pairwise(words):
         # Between figures nothing but a thin or full space; between words what a typist may put there.
         gap = r"\s?" if before[-1].isdecimal() and word[0].isdecimal() else r"[^\w\n]{0,3}"
-        body += gap + re.escape(word)
+        body += (gap if "[.,]" not in (before, word) else "") + word
     # A figure must not be the end or the beginning of a longer one: "4 800" holds no 800.
     return re.compile(rf"(?<![\w])(?<!\d[.,\s])(?<![-−]){body}(?!\w)(?![.,\s]\d)", re.IGNORECASE)
 
@@ -131,12 +145,18 @@ def mismatch(
         own = ""  # an option that is an image, or whose text was lost
     if not said or not any(map(key, options.values())):
         return None
-    alike = {name: _alike(following, text) for name, text in options.items() if key(text)}
-    mine = alike.get(letter, 0.0)
+    alike = {name: _alike(following, text, whole=True) for name, text in options.items() if key(text)}
+    mine = _alike(following, options[letter]) if own else 0.0
     other = max((name for name in alike if name != letter), key=lambda name: alike[name], default=None)
     if other is not None and alike[other] > mine:
         if alike[other] >= ALIKE and (mine < ALIKE or alike[other] == 1.0):
             return f"letter {letter} stands beside the text of option {other}"
+        # Glosses in another language: "(D) the rate of oxygen transport".
+        gloss = re.split(r"[.;:\n]", following, maxsplit=1)[0]
+        if near and own and alike[other] < NEAR and not _cognates(gloss, options[letter]):
+            counts = {name: _cognates(gloss, options[name]) for name in alike if name != letter}
+            if max(counts.values()) >= 2:
+                return f"letter {letter} stands beside words of another option"
         if near and alike[other] >= NEAR and mine < APART:
             return f"letter {letter} stands beside a text like that of option {other}"
     longest = max(len(key(text)) for text in options.values())
@@ -145,10 +165,11 @@ def mismatch(
     return None
 
 
-def _alike(following: str, option: str) -> float:
+def _alike(following: str, option: str, *, whole: bool = False) -> float:
     """Similarity, 0 to 1, of an option's text with the beginning of what was said, or with what was begun of it.
 
-    Texts of a few characters must agree word for word: "Isso" is not option "I".
+    With ``whole`` what was said must also stop there: "B. A peneiração não serve" does not say "peneiração". Texts
+    of a few characters must agree word for word: "Isso" is not option "I".
     """
     text = key(option)
     if len(text) <= SHORT:
@@ -157,7 +178,20 @@ def _alike(following: str, option: str) -> float:
     said = key(following)
     if len(said) >= BEGUN and text.startswith(said):
         return 1.0
-    return float(Indel.normalized_similarity(said[: len(text)], text))
+    if not whole:
+        return float(Indel.normalized_similarity(said[: len(text)], text))
+    stops = [match.start() for match in _STOP.finditer(following)]
+    return max(
+        (float(Indel.normalized_similarity(key(following[:stop]), text)) for stop in stops[:MOST_STOPS]),
+        default=0.0,
+    )
+
+
+def _cognates(following: str, option: str) -> int:
+    """How many of an option's telling words stand in what was said, in this language or a sister's."""
+    said = [word for word in map(key, _TOKEN.findall(following)) if len(word) >= WORD]
+    words = {word for word in map(key, _TOKEN.findall(option)) if len(word) >= WORD}
+    return sum(any(Indel.normalized_similarity(word, other) >= COGNATE for other in said) for word in words)
 
 
 def supports(letter: str, following: str, options: Mapping[str, str]) -> bool:
