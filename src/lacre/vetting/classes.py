@@ -16,13 +16,15 @@ from lacre.overlap.sheets import Sheets, words_of_texts
 from lacre.registry.verdicts import Class
 from lacre.vetting.evidence import Place
 from lacre.vetting.outline import Outline, outline
-from lacre.vetting.setting import asks, past, wordings
+from lacre.vetting.setting import asks, is_article, past, wordings
 from lacre.vetting.shared import LONGEST_PHRASE, Shared, shared
 
 ASKED = 4  # own words of the question or the options from which a text holds what is asked
 MOSTLY = 0.8  # share of a match that makes it quoted, shared ...
 PASTED = 0.5  # share of an item in one run that no statute has
 LEAST_PASTED = 13  # words of such a run; shorter items are whole by chance
+HEADING = 5  # words before an item's text in its booklet, such as its number ...
+SURE = 30  # ... which a run of so many words may leave out
 ALIKE = 0.9  # similarity from which an aligned sentence counts as one that stands there
 LEAST_WORDINGS = 2  # mentions of articles and laws about a match, in text that quotes one
 LONGEST_NAME = 20  # words
@@ -110,7 +112,8 @@ def class_of(ground: Ground, place: Place) -> Class:
 
     Nothing but approved phrases is boilerplate, nothing but a declared passage a quotation. In the text of a
     statute, or worded like one, it is a statute, unless the document goes on to ask, holds half the item in
-    one run, or tells a story. A run of capitals is a name. What many items share is boilerplate, or a source
+    one run, begins as the
+    item does, or tells a story. A run of capitals is a name. What many items share is boilerplate, or a source
     that they quote when it is long. Where the document holds what the item asks, the match is a copy; where it
     holds only what the item quotes, a quotation. All else is a copy.
     """
@@ -144,6 +147,7 @@ class _View:
 
     def __init__(self, ground: Ground, place: Place) -> None:
         self.place = place
+        self.sheets = ground.sheets
         self.matched = place.excerpt.matched
         self.outline = ground.outline(place.item)
         low, high = ground.sheets.words_of(place.item)
@@ -173,11 +177,31 @@ class _View:
         own = int(self.undeclared[self.seen].sum())
         if own >= max(LEAST_PASTED, PASTED * self.size) and place.score >= ALIKE:
             return True
+        if self._opening():
+            return True
         first, last = next(piece for piece in place.near if piece[0] <= place.first < piece[1])
         if place.setting.of_exam and last - first >= PASTED * self.size:
             return True
         told = past(self.matched)
         return told >= 2 and told >= PAST_PER_WORD * place.words
+
+    def _opening(self) -> bool:
+        """Whether the match begins where the item does, in words that no statute begins with.
+
+        Items quote statutes in the middle; whoever pastes an item begins at its beginning.
+        """
+        place, sheets = self.place, self.sheets
+        low = sheets.words_of(place.item)[0]
+        field = sheets.field_at(low + place.first)
+        begin = int(sheets.word_of_field[field]) - low
+        return (
+            sheets.fields[field].name == "stem"
+            and place.words >= LEAST_PASTED
+            and not place.sentence
+            and place.first - begin <= (HEADING if place.words >= SURE else 0)
+            and not is_article(self.matched)
+            and not is_article(sheets.fields[field].text[:200])
+        )
 
     def name(self) -> bool:
         """Whether the match is the name of a body, a person or a work, with little around it."""
