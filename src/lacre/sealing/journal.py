@@ -105,8 +105,7 @@ class Journal:
         self._refuse_changed(intent)
         for move in intent.moves:
             self._move(move, again)
-        for place in intent.removals:
-            self.disk.remove(self.vault / place)
+        self.disk.remove_all([self.vault / place for place in intent.removals])
         for folder in sorted({(self.vault / p).parent for p in _places(intent)}):
             self.disk.sync_folder(folder)
         for publication in intent.publications:
