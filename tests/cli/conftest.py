@@ -130,6 +130,9 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, column_server: Se
     (root / "letters.csv").write_text(LETTERS, encoding="utf-8")
     (root / "verdicts.csv").write_text(VERDICTS, encoding="utf-8")
     (root / "scores.jsonl").write_text(SCORES, encoding="utf-8")
+    # The inventory that comes with the repository.
+    inventory = Path(__file__).parents[2] / "registry" / "corpora.jsonl"
+    (root / "registry" / "corpora.jsonl").write_bytes(inventory.read_bytes())
     (root / "corpus").mkdir()
     (root / "corpus" / "page.txt").write_text("A feira abre às seis e fecha ao meio-dia.\n", encoding="utf-8")
     (root / "leaks").mkdir()

@@ -20,6 +20,8 @@ NOUNS = {
     "boilerplate": "lacre.cli.boilerplate:boilerplate",
     "column": "lacre.cli.column:column",
     "compare": "lacre.cli.compare:compare",
+    "corpus": "lacre.cli.corpus:corpus",
+    "duplicates": "lacre.cli.duplicates:duplicates",
     "init": "lacre.cli.init:init",
     "items": "lacre.cli.items:items",
     "key": "lacre.cli.key:key",

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from lacre.overlap.information import is_known
 from lacre.text import words
 
 # Signs that carry meaning in a formula or a bound; punctuation does not.
 _SIGN = re.compile(r"[<>≤≥≠=≈±×÷+%∈∉⊂∪∩→↔¬∧∨−]|(?<![\w-])-(?=\d)")
-_NEGATION = frozenset("nao nunca nem sem jamais nenhum nenhuma exceto salvo incorreta incorreto falsa falso".split())
-SAME_WORD = 0.75  # letters in common of a word and its misprint: "difundi" and "difundir"
+_NEGATION = frozenset(
+    ("nao", "nunca", "nem", "sem", "jamais", "nenhum", "nenhuma", "exceto", "salvo", "incorreta", "incorreto")
+)
 
 
 def tokens(text: str) -> list[str]:
@@ -45,19 +47,19 @@ def _edits(one: Sequence[str], other: Sequence[str]) -> list[tuple[int, int, int
     from rapidfuzz.distance import Levenshtein  # noqa: PLC0415
 
     edits: list[tuple[int, int, int, int]] = []
-    for tag, a, b, c, d in Levenshtein.opcodes(one, other):
-        if tag == "equal":
+    for step in Levenshtein.opcodes(one, other):
+        if step.tag == "equal":
             continue
-        if edits and edits[-1][1] == a and edits[-1][3] == c:
-            a, c = edits.pop()[0::2]
-        edits.append((a, b, c, d))
+        begun = (step.src_start, step.dest_start)
+        if edits and (edits[-1][1], edits[-1][3]) == begun:
+            last = edits.pop()
+            begun = (last[0], last[2])
+        edits.append((begun[0], step.src_end, begun[1], step.dest_end))
     return edits
 
 
 def _means_more(gone: Sequence[str], come: Sequence[str], parts_of: bool) -> bool:
     """Whether an edit changes what is said."""
-    from rapidfuzz.distance import Indel  # noqa: PLC0415
-
     before, after = "".join(gone), "".join(come)
     if before == after:
         return False
@@ -70,7 +72,27 @@ def _means_more(gone: Sequence[str], come: Sequence[str], parts_of: bool) -> boo
         return False
     if _NEGATION & {*gone} != _NEGATION & {*come} or _marks(gone) != _marks(come):
         return True
-    return Indel.normalized_similarity(before, after) < SAME_WORD
+    return not _is_misprint(before, after)
+
+
+def _is_misprint(before: str, after: str) -> bool:
+    """Whether one of two words is a slip for the other: few letters apart, and no word of the language.
+
+    "Incluindo" and "excluindo" are two letters apart, but both are words: that is a change of sense.
+
+    >>> _is_misprint("republica", "repubilca"), _is_misprint("incluindo", "excluindo")
+    (True, False)
+    """
+    from rapidfuzz.distance import OSA  # noqa: PLC0415 - only duplicates need it
+
+    if is_known(before) and is_known(after):
+        return False
+    apart = OSA.distance(before, after, score_cutoff=SLIPS)
+    return apart <= SLIPS and SLIP_LETTERS * apart <= max(len(before), len(after))
+
+
+SLIPS = 2  # letters that a misprint gets wrong
+SLIP_LETTERS = 4  # letters that a word must have for each of them
 
 
 def _marks(side: Sequence[str]) -> list[str]:

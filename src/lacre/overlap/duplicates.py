@@ -11,11 +11,12 @@ confirmed by aligning the parts.
 
 from __future__ import annotations
 
+import math
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -79,17 +80,26 @@ class Likeness(NamedTuple):
 class Parts:
     """One item in parts, as texts; options by letter, those without words left out.
 
-    ``bits`` is the information of question and options; ``folded`` the words of each part, joined without
-    blanks, so that a word cut in two is no difference.
+    Attributes:
+        bits: information of question and options; ``question_bits`` that of the question.
+        folded_body, folded_question, folded_options, folded_sorted: the words of each part joined without blanks,
+            so that a word cut in two is no difference; the last, all options in the order of the alphabet.
+        question_words, body_words: numbers of the words in the vocabulary.
+        coded_body: a character for each word.
     """
 
     body: str
     question: str
     options: tuple[tuple[str, str], ...]
     bits: float
+    question_bits: float
     folded_body: str
     folded_question: str
     folded_options: tuple[str, ...]
+    folded_sorted: str
+    question_words: frozenset[int]
+    body_words: frozenset[int]
+    coded_body: str
 
     @property
     def all_words(self) -> tuple[str, str, tuple[str, ...]]:
@@ -113,12 +123,16 @@ def compare_all(
     items: Sequence[Presented],
     bounds: Bounds,
     *,
+    phrases: Sequence[str] = (),
+    exhaustive: bool = False,
     wanted: Callable[[int, int], bool] = lambda _a, _b: True,
     on_progress: Callable[[int, int], None] = lambda _done, _of: None,
 ) -> Compared:
     """All pairs of items that are alike, sorted, and what could not be compared.
 
     Args:
+        phrases: approved boilerplate: a run of its words makes no shared passage.
+        exhaustive: compare every pair, which takes the square of the time: to measure what the search misses.
         wanted: whether a pair of numbers matters; others are not confirmed.
         on_progress: called with candidates confirmed, and their number.
 
@@ -133,8 +147,10 @@ def compare_all(
     """
     sheets = read_sheets([_in_parts(item) for item in items])
     parts = [_parts(sheets, number) for number in range(len(items))]
-    runs = _shared_runs(sheets, bounds.passage_words)
-    chosen = sorted(pair for pair in candidates(sheets) | set(runs) if wanted(*pair))
+    runs = _shared_runs(sheets, bounds.passage_words, phrases)
+    chosen = sorted(
+        pair for pair in candidates(sheets, TELLING * bounds.min_bits) | set(runs) if wanted(*pair)
+    )
     found: list[Likeness] = []
     for done, (a, b) in enumerate(chosen):
         if done % 4096 == 0:
@@ -190,32 +206,49 @@ def _split(stem: str) -> tuple[str, str]:
 def _parts(sheets: Sheets, item: int) -> Parts:
     first = int(sheets.field_of_item[item])
     fields = sheets.fields[first : int(sheets.field_of_item[item + 1])]
-    joined = [
-        "".join(
-            sheets.vocabulary[kind]
-            for kind in sheets.kinds[sheets.bounds[first + k] : sheets.bounds[first + k + 1]].tolist()
-        )
+    kinds = [
+        sheets.kinds[sheets.bounds[first + k] : sheets.bounds[first + k + 1]].tolist()
         for k in range(len(fields))
     ]
+    joined = ["".join(sheets.vocabulary[kind] for kind in field) for field in kinds]
     said = [k for k in range(2, len(fields)) if joined[k]]
     return Parts(
         body=fields[0].text,
         question=fields[1].text,
         options=tuple((fields[k].name.removeprefix("option:"), fields[k].text) for k in said),
         bits=float(sheets.bits[sheets.bounds[first + 1] : sheets.bounds[first + len(fields)]].sum()),
+        question_bits=float(sheets.bits[sheets.bounds[first + 1] : sheets.bounds[first + 2]].sum()),
         folded_body=joined[0],
         folded_question=joined[1],
         folded_options=tuple(joined[k] for k in said),
+        folded_sorted="".join(sorted(joined[k] for k in said)),
+        question_words=frozenset(kinds[1]),
+        body_words=frozenset(kinds[0]),
+        coded_body="".join(map(_coded, kinds[0])),
     )
 
 
-def candidates(sheets: Sheets) -> set[tuple[int, int]]:
-    """Pairs of items whose words look alike, by MinHash: on question and options, or on the whole."""
+def _coded(kind: int) -> str:
+    """One character for a word, so that texts can be aligned word by word; surrogates are no characters."""
+    return chr(kind if kind < FIRST_SURROGATE else kind + SURROGATES)
+
+
+FIRST_SURROGATE, SURROGATES = 0xD800, 0x800
+
+
+def candidates(sheets: Sheets, telling: float = math.inf) -> set[tuple[int, int]]:
+    """Pairs of items whose words look alike, by MinHash: on question and options, on the whole, on the question.
+
+    A question counts alone when it carries ``telling`` bits: thousands share "Assinale a alternativa correta".
+    """
     shingles = _shingles(sheets)
     first = sheets.field_of_item[:-1]
-    ends = sheets.word_of_field[sheets.field_of_item[1:]].tolist()
+    body, question, options = (sheets.word_of_field[first + k].tolist() for k in range(3))
+    end = sheets.word_of_field[sheets.field_of_item[1:]].tolist()
+    carried = np.concatenate([[0.0], np.cumsum(sheets.bits, dtype=np.float64)])
+    alone = [b if carried[b] - carried[a] >= telling else a for a, b in zip(question, options, strict=True)]
     found: set[tuple[int, int]] = set()
-    for starts in (sheets.word_of_field[first + 1].tolist(), sheets.word_of_field[first].tolist()):
+    for starts, ends in ((question, end), (body, end), (question, alone)):
         found |= _alike(
             (number, np.unique(shingles[a:b]))
             for number, (a, b) in enumerate(zip(starts, ends, strict=True))
@@ -243,7 +276,8 @@ def _shingles(sheets: Sheets) -> npt.NDArray[np.uint32]:
 
 def _alike(shingles: Iterable[tuple[int, npt.NDArray[np.uint32]]]) -> set[tuple[int, int]]:
     """Pairs of numbers whose sets of shingles fall into one bucket."""
-    from datasketch import MinHash, MinHashLSH  # noqa: PLC0415 - heavy, and only duplicates need it
+    # Heavy, and only duplicates need it; it has no types.
+    from datasketch import MinHash, MinHashLSH  # type: ignore[import-untyped]  # noqa: PLC0415
 
     index = MinHashLSH(num_perm=PERMUTATIONS, params=BANDS)
     blank = MinHash(num_perm=PERMUTATIONS, seed=SEED, hashfunc=int)
@@ -256,12 +290,10 @@ def _alike(shingles: Iterable[tuple[int, npt.NDArray[np.uint32]]]) -> set[tuple[
     return found
 
 
-def _shared_runs(sheets: Sheets, least: int) -> dict[tuple[int, int], int]:
+def _shared_runs(sheets: Sheets, least: int, phrases: Sequence[str] = ()) -> dict[tuple[int, int], int]:
     """Pairs of items whose bodies share a run of at least ``least`` words, and how long the longest is."""
-    firsts = sheets.field_of_item[:-1]
-    starts, ends = sheets.word_of_field[firsts], sheets.word_of_field[firsts + 1]
+    bodies = _bodies(sheets, phrases)
     grams: dict[bytes, list[tuple[int, int]]] = defaultdict(list)
-    bodies = [sheets.kinds[a:b] for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]
     for number, body in enumerate(bodies):
         seen: set[bytes] = set()
         content, width = body.tobytes(), body.itemsize
@@ -281,11 +313,30 @@ def _shared_runs(sheets: Sheets, least: int) -> dict[tuple[int, int], int]:
     return longest
 
 
+def _bodies(sheets: Sheets, phrases: Sequence[str]) -> list[npt.NDArray[np.int32]]:
+    """The words of each body, as numbers; those of a phrase are no item's but its own, so that none shares them."""
+    firsts = sheets.field_of_item[:-1]
+    starts, ends = sheets.word_of_field[firsts].tolist(), sheets.word_of_field[firsts + 1].tolist()
+    bodies = [sheets.kinds[a:b].copy() for a, b in zip(starts, ends, strict=True)]
+    if not phrases:
+        return bodies
+    known = {word: kind for kind, word in enumerate(sheets.vocabulary)}
+    for phrase in phrases:
+        kinds = np.array([known.get(word.folded, -1) for word in words(phrase)], np.int32)
+        if kinds.size == 0 or (kinds < 0).any():
+            continue
+        for number, body in enumerate(bodies):
+            for place in np.flatnonzero(body[: max(0, body.size - kinds.size + 1)] == kinds[0]).tolist():
+                if (body[place : place + kinds.size] == kinds).all():
+                    body[place : place + kinds.size] = -1 - number
+    return bodies
+
+
 def _neighbours(sharing: Sequence[tuple[int, int]]) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
     """Pairs of those who share a run; in a crowd, each with the next only: their group is the same."""
     if len(sharing) <= CROWDED:
         return iter(combinations(sharing, 2))
-    return zip(sharing[:-1], sharing[1:], strict=True)
+    return pairwise(sharing)
 
 
 def _run_length(first: npt.NDArray[np.int32], second: npt.NDArray[np.int32]) -> int:
@@ -304,18 +355,24 @@ def compare(parts: Sequence[Parts], a: int, b: int, bounds: Bounds, *, passage: 
     - *passage*: the bodies share a run of words, and something else is asked.
     """
     first, second = parts[a], parts[b]
-    matching = _match_options(first, second)
-    question = _question(first, second, bounds.alike)
-    body = _contained(first.folded_body, second.folded_body)
+    same = first.all_words == second.all_words
+    asked = _asked(first, second)
+    if not same and not passage and asked < FAR and _other_options(first, second):
+        return None
+    question = _question(first, second, closer=asked >= FAR)
+    close = question is not None and question >= bounds.alike
+    matching = _match_options(first, second, closer=close)
+    body = _contained(first, second) if same or close else None
+    scores = _Scores(question, matching.score, body)
     kind: Kind | None = None
     differences = 0
-    if first.all_words == second.all_words or _is_same(first, second, question, matching.score, body, bounds):
+    if same or (close and _is_same(first, second, scores, bounds)):
         pairs = [(first.question, second.question), *matching.texts]
         differences = sum(differing(one, other) for one, other in pairs)
         if body is not None:
             differences += differing(first.body, second.body, parts_of=True)
         kind = "variant" if differences else "copy"
-    elif _is_taken_over(first, second, question, matching.score, body, bounds):
+    elif _is_taken_over(first, second, scores, bounds):
         kind = "variant"
         differences = max(1, sum(differing(one, other) for one, other in matching.texts))
     elif passage:
@@ -325,36 +382,69 @@ def compare(parts: Sequence[Parts], a: int, b: int, bounds: Bounds, *, passage: 
     return Likeness(a, b, kind, question, matching.score, body, differences, matching.letters, passage)
 
 
-def _is_same(
-    first: Parts, second: Parts, question: float | None, options: float | None, body: float | None, bounds: Bounds
-) -> bool:
-    """Whether two items are one, edited at most."""
-    if question is None or question < bounds.alike or min(first.bits, second.bits) < bounds.min_bits:
-        return False
-    if options is not None and options < bounds.alike:
+FAR = 0.5  # share of the words of a question that the other item must hold, or a closer look is a waste
+FAR_OPTIONS = 0.7  # similarity of all options, in letters; any two texts in one language have some 0.5
+
+
+def _asked(first: Parts, second: Parts) -> float:
+    """The share of the words of each question that the other item holds, the lesser of the two."""
+    return min(
+        len(one.question_words & (other.question_words | other.body_words)) / max(1, len(one.question_words))
+        for one, other in ((first, second), (second, first))
+    )
+
+
+def _other_options(first: Parts, second: Parts) -> bool:
+    """Whether a glance says that the options are not alike, or are too few words to be taken over."""
+    from rapidfuzz.distance import Indel  # noqa: PLC0415 - only duplicates need it
+
+    one, other = first.folded_sorted, second.folded_sorted
+    if min(len(one), len(other)) < OPTIONS_LETTERS / 4:
+        return True
+    return Indel.normalized_similarity(one, other, score_cutoff=FAR_OPTIONS) == 0.0
+
+
+class _Scores(NamedTuple):
+    """Similarity of each part, none where there is nothing to compare."""
+
+    question: float | None
+    options: float | None
+    body: float | None
+
+
+def _is_same(first: Parts, second: Parts, scores: _Scores, bounds: Bounds) -> bool:
+    """Whether two items with one question are one item, edited at most."""
+    _, options, body = scores
+    bits = min(first.bits, second.bits)
+    if bits < bounds.min_bits or (options is not None and options < bounds.alike):
         return False
     if body is None:
         # A question alone must say more: "Qual é a resposta correta?" stands under anything.
-        return options is not None or min(first.bits, second.bits) >= 2 * bounds.min_bits
+        return options is not None or bits >= 2 * bounds.min_bits
     return body >= (bounds.alike if options is None else HALF)
 
 
 HALF = 0.5  # bodies carried over only in part, between items whose question and options agree
 
 
-def _is_taken_over(
-    first: Parts, second: Parts, question: float | None, options: float | None, body: float | None, bounds: Bounds
-) -> bool:
+def _is_taken_over(first: Parts, second: Parts, scores: _Scores, bounds: Bounds) -> bool:
     """Whether one item reuses the options, or the question with its body, of the other."""
+    question, options, body = scores
     if options is not None and options >= bounds.alike:
-        said = min(sum(map(len, part.folded_options)) for part in (first, second))
-        return said >= OPTIONS_LETTERS or (question is not None and question >= HALF and said >= OPTIONS_LETTERS / 4)
-    asked = question is not None and question >= bounds.alike
-    given = body is not None and body >= bounds.alike
-    return asked and given and options is not None
+        said = min(len(first.folded_sorted), len(second.folded_sorted))
+        return said >= OPTIONS_LETTERS or (
+            said >= OPTIONS_LETTERS / 4 and question is not None and question >= RELATED
+        )
+    if question is None or question < bounds.alike:
+        return False
+    if body is None:
+        return min(first.question_bits, second.question_bits) >= TELLING * bounds.min_bits
+    return body >= bounds.alike
 
 
+TELLING = 3  # times the least information: a question that is nobody else's, even without what is given
 OPTIONS_LETTERS = 100  # some fifteen words: nobody writes them twice by chance
+RELATED = 0.65  # questions in other words about the same thing; any two questions have some 0.5
 
 
 class Matching(NamedTuple):
@@ -365,9 +455,14 @@ class Matching(NamedTuple):
     texts: tuple[tuple[str, str], ...]
 
 
-def _match_options(first: Parts, second: Parts) -> Matching:
-    """The options of two items matched in pairs, the most alike first; each is used once."""
-    from rapidfuzz.distance import Indel  # noqa: PLC0415 - only duplicates need it
+def _match_options(first: Parts, second: Parts, *, closer: bool) -> Matching:
+    """The options of two items matched in pairs, the most alike first; each is used once.
+
+    With ``closer``, the score is that of all options in one where this is more: a booklet's text may run on into
+    the last option, or two options into one.
+    """
+    from rapidfuzz import fuzz  # noqa: PLC0415 - only duplicates need it
+    from rapidfuzz.distance import Indel  # noqa: PLC0415
 
     ones, others = first.folded_options, second.folded_options
     if not ones or not others:
@@ -377,7 +472,11 @@ def _match_options(first: Parts, second: Parts) -> Matching:
         scored = [(1.0, k, place[text]) for k, text in enumerate(ones)]
     else:
         scored = sorted(
-            ((Indel.normalized_similarity(x, y), k, m) for k, x in enumerate(ones) for m, y in enumerate(others)),
+            (
+                (Indel.normalized_similarity(x, y), k, m)
+                for k, x in enumerate(ones)
+                for m, y in enumerate(others)
+            ),
             key=lambda entry: (-entry[0], entry[1] != entry[2], entry[1], entry[2]),
         )
     used: dict[int, int] = {}
@@ -387,41 +486,45 @@ def _match_options(first: Parts, second: Parts) -> Matching:
             used[k] = m
             total += score * (len(ones[k]) + len(others[m]))
     pairs = sorted(used.items())
+    score = total / (sum(map(len, ones)) + sum(map(len, others)))
+    if closer and score < 1.0:
+        short, long = sorted(("".join(ones), "".join(others)), key=len)
+        if len(short) >= OPTIONS_LETTERS / 4:
+            score = max(score, fuzz.partial_ratio(short, long) / 100)
     return Matching(
-        total / (sum(map(len, ones)) + sum(map(len, others))),
+        score,
         tuple((first.options[k][0], second.options[m][0]) for k, m in pairs),
         tuple((first.options[k][1], second.options[m][1]) for k, m in pairs),
     )
 
 
-def _question(first: Parts, second: Parts, alike: float) -> float | None:
-    """Similarity of the questions; where the stems were cut into sentences differently, of each in the other."""
+def _question(first: Parts, second: Parts, *, closer: bool) -> float | None:
+    """Similarity of the questions; with ``closer``, of each in the other item where that is more.
+
+    One stem may have been cut into sentences in another place than the other.
+    """
+    from rapidfuzz import fuzz  # noqa: PLC0415 - only duplicates need it
     from rapidfuzz.distance import Indel  # noqa: PLC0415
 
     one, other = first.folded_question, second.folded_question
     if not one or not other:
         return None
     score = Indel.normalized_similarity(one, other)
-    if score >= alike or score < HALF / 2:
+    if not closer or score == 1.0:
         return score
-    inside = (
-        _inside(one, second.folded_body + other),
-        _inside(other, first.folded_body + one),
-    )
+    inside = [
+        fuzz.partial_ratio(short, long) / 100 if len(short) <= len(long) else 0.0
+        for short, long in ((one, second.folded_body + other), (other, first.folded_body + one))
+    ]
     return max(score, min(inside))
 
 
-def _inside(short: str, long: str) -> float:
-    """How well ``short`` stands inside ``long``, 0 to 1; 0 when it is the longer of the two."""
+def _contained(first: Parts, second: Parts) -> float | None:
+    """How well the shorter of two bodies stands inside the longer, in words; none when one says almost nothing."""
     from rapidfuzz import fuzz  # noqa: PLC0415
 
-    return fuzz.partial_ratio(short, long) / 100 if len(short) <= len(long) else 0.0
+    short, long = sorted((first.coded_body, second.coded_body), key=len)
+    return fuzz.partial_ratio(short, long) / 100 if len(short) >= BODY_WORDS else None
 
 
-def _contained(first: str, second: str) -> float | None:
-    """How well the shorter of two bodies stands inside the longer; none when one says almost nothing."""
-    short, long = sorted((first, second), key=len)
-    return _inside(short, long) if len(short) >= BODY_LETTERS else None
-
-
-BODY_LETTERS = 30  # about six words
+BODY_WORDS = 6

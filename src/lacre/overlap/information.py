@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from functools import lru_cache
+from unicodedata import category, normalize
 
 from lacre.text import exact
 
@@ -32,3 +34,23 @@ def bits(words: Iterable[str]) -> list[float]:
         return -math.log2(max(frequencies.get(form, 0.0), UNSEEN_FREQUENCY))
 
     return [of(word) for word in words]
+
+
+def is_known(folded: str) -> bool:
+    """Whether a folded word is one of wordfreq's Portuguese list, whatever its accents.
+
+    >>> is_known("republica"), is_known("repubilca")
+    (True, False)
+    """
+    return folded in _known()
+
+
+@lru_cache(maxsize=1)
+def _known() -> frozenset[str]:
+    from wordfreq import get_frequency_dict  # noqa: PLC0415 - as above
+
+    return frozenset(_without_marks(word) for word in get_frequency_dict("pt", wordlist="large"))
+
+
+def _without_marks(word: str) -> str:
+    return "".join(letter for letter in normalize("NFKD", word) if category(letter)[0] != "M")

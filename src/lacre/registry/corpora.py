@@ -24,7 +24,9 @@ class Corpus(Record):
     """One public corpus.
 
     Attributes:
-        location: address or path of its files, as ``lacre vet --corpus`` takes it.
+        kind: what it was made for; evaluation sets are searched too, for they hold exam items.
+        location: address or path of its files, as ``lacre vet --corpus`` takes it; none when nobody says where.
+        subset: its part in Portuguese, where it has parts.
         column: the text column, none to find it.
         size: bytes to read, none when unknown.
         gated: whether its owner asks for an account or consent; none when unknown.
@@ -32,7 +34,9 @@ class Corpus(Record):
     """
 
     id: str
-    location: str
+    location: str | None = None
+    kind: Literal["pretraining", "instruction", "retrieval", "news", "evaluation"] = "pretraining"
+    subset: str | None = None
     column: str | None = None
     size: int | None = None
     licence: str | None = None
@@ -53,8 +57,14 @@ def corpus_faults(corpora: Sequence[tuple[int, Corpus]]) -> list[Fault]:
                 )
             )
         seen.setdefault(corpus.id, line)
-        if not corpus.location.strip():
-            faults.append(Fault(line, f"corpus '{corpus.id}' has no location", "Say where its files are"))
+        if corpus.location is not None and not corpus.location.strip():
+            faults.append(
+                Fault(
+                    line,
+                    f"corpus '{corpus.id}' has no location",
+                    "Say where its files are, or leave it out when nobody knows",
+                )
+            )
         if corpus.size is not None and corpus.size < 0:
             faults.append(
                 Fault(line, f"corpus '{corpus.id}' has a negative size", "Give bytes, or leave it out")

@@ -43,6 +43,7 @@ class VettingRules(Record):
             person.
         max_unread: share of a required corpus, 0 to 1, that may be unreadable.
         short_min_bits, short_min_words: what an item under ``n`` words must carry to be testable whole.
+        required_corpora: ids of the corpora of ``corpora.jsonl`` that items must be checked against.
     """
 
     n: int
@@ -53,6 +54,21 @@ class VettingRules(Record):
     max_unread: float
     short_min_bits: float
     short_min_words: int
+    required_corpora: tuple[str, ...]
+
+
+class DuplicateRules(Record):
+    """When two items are alike (L7), or share a passage (L2, L3).
+
+    Attributes:
+        alike: similarity of a part, 0 to 1, from which it counts as the same.
+        min_bits: information that the parts in common must carry.
+        passage_words: words in a row in two bodies that make a shared passage.
+    """
+
+    alike: float
+    min_bits: float
+    passage_words: int
 
 
 class RoundRules(Record):
@@ -115,6 +131,7 @@ class Rules(Record):
     layers: LayerRules
     split: SplitRules
     vetting: VettingRules
+    duplicates: DuplicateRules
     rounds: RoundRules
     gates: GateRules
     strata: StrataRules
@@ -271,7 +288,21 @@ def _out_of_range(rules: Rules) -> Iterator[tuple[tuple[str, str], str, str]]:
             yield ("vetting", name), "is below 1", "Give a number of words"
     if vetting.short_min_bits < 0:
         yield ("vetting", "short_min_bits"), "is negative", "Give an amount of information in bits"
+    yield from _duplicates_out_of_range(rules.duplicates)
     yield from _scoring_out_of_range(rules)
+
+
+def _duplicates_out_of_range(duplicates: DuplicateRules) -> Iterator[tuple[tuple[str, str], str, str]]:
+    if not 0.5 < duplicates.alike <= 1:
+        yield (
+            ("duplicates", "alike"),
+            "is not between 0.5 and 1",
+            "Any two texts are half alike; 0.85 is usual",
+        )
+    if not duplicates.min_bits >= 0:
+        yield ("duplicates", "min_bits"), "is negative", "Give an amount of information in bits"
+    if duplicates.passage_words < 1:
+        yield ("duplicates", "passage_words"), "is below 1", "Give a number of words"
 
 
 def _scoring_out_of_range(rules: Rules) -> Iterator[tuple[tuple[str, str], str, str]]:

@@ -115,6 +115,23 @@ class Workspace:
             corpus.id: corpus for corpus in _checked(self.registry / "corpora.jsonl", Corpus, corpus_faults)
         }
 
+    def required_corpora(self, name: str) -> tuple[str, ...]:
+        """The ids of the corpora that the items of a benchmark must be checked against (L7), as its rules name them.
+
+        Raises:
+            InputError: one is not in the inventory.
+        """
+        required = self.benchmark(name).rules.vetting.required_corpora
+        known = self.corpora()
+        strangers = [corpus for corpus in required if corpus not in known]
+        if strangers:
+            raise InputError(
+                self.registry / name / "benchmark.toml",
+                f"required corpus '{strangers[0]}' is not in corpora.jsonl",
+                "Add it there, with what is known about it, or correct its id",
+            )
+        return required
+
     def item_files(self, name: str) -> tuple[Path, ...]:
         """The files of a benchmark's public items, sorted."""
         folder = self.registry / name
