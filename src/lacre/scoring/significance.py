@@ -20,7 +20,8 @@ class McNemar(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """McNemar's test of two columns that answer the same items once each.
 
     Attributes:
-        only_first, only_second: items that one of the two alone gets right.
+        only_first, only_second: items that count for just one of the two: that it alone gets right (or, where
+            errors are compared, wrong).
         p: exact and two-sided.
         chi2, chi2_corrected: the statistic without and with continuity correction; none without discordance.
     """
