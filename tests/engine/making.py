@@ -75,6 +75,10 @@ def record(
     )
 
 
+def datetime_of_tests() -> datetime:
+    return datetime(2026, 1, 1, tzinfo=UTC)
+
+
 def run(
     path: Path,
     asked: Sequence[Question],
@@ -92,7 +96,7 @@ def run(
         cards=cards,
         keys=keys or {},
         sink=FileSink(path),
-        now=lambda: datetime(2026, 1, 1, tzinfo=UTC),
+        now=datetime_of_tests,
         patience=patience,
         budget=Decimal(budget) if budget else None,
         **changes,

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 from decimal import Decimal
 
+from lacre.engine.limits import GateClosedError
 
-class BudgetReachedError(Exception):
+
+class BudgetReachedError(GateClosedError):
     """The next request could exceed the budget, and nothing under way can free any of it."""
 
 
@@ -41,7 +43,7 @@ class Budget:
             self._reserved += worst
 
     async def settle(self, reserved: Decimal, cost: Decimal) -> None:
-        """Give back what was set aside for a question, and count what it cost."""
+        """Give back what was set aside for a request, and count what it cost; less than nothing corrects."""
         if self.limit is None:
             return
         async with self._changed:

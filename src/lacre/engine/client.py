@@ -16,7 +16,7 @@ import stamina
 
 from lacre.engine.dialects import Request, key_header, sent_settings
 from lacre.engine.keys import Key
-from lacre.engine.limits import Pace
+from lacre.engine.limits import GateClosedError, Pace
 from lacre.engine.readings import Broken, Limited, Reading, Said, Stopped, reading
 from lacre.engine.replies import (
     TRANSIENT,
@@ -73,10 +73,9 @@ Gate: TypeAlias = Callable[[], Awaitable[float]]
 class TransientError(Exception):
     """A try that another may heal; it carries no text of the server's."""
 
-    def __init__(self, broken: Broken, status: int | None) -> None:
+    def __init__(self, broken: Broken) -> None:
         super().__init__(broken.cause)
         self.broken = broken
-        self.status = status
 
 
 @dataclass(slots=True)
@@ -89,6 +88,7 @@ class _Tally:
     latency: float = 0.0
     status: int | None = None
     model: str | None = None
+    last: Broken | None = None
 
     def delivery(self) -> Delivery:
         """As it goes into the reply."""
@@ -169,7 +169,13 @@ class Client:
         limits = 0
         limited = 0.0
         while True:
-            tally.waited += await gate()
+            try:
+                tally.waited += await gate()
+            except GateClosedError:
+                if tally.last is None:
+                    raise
+                # What was sent before may have been billed: it must not be forgotten.
+                return tally.last
             found = await self._send(request, tally)
             if not isinstance(found, Limited):
                 break
@@ -185,7 +191,8 @@ class Client:
             if found.wait is not None:
                 found_wait = min(found.wait, patience.limit_wait)
                 self._pace.pause(found_wait)
-            raise TransientError(found, tally.status)
+            tally.last = found
+            raise TransientError(found)
         return found
 
     async def _send(self, request: Request, tally: _Tally) -> Reading:

@@ -11,6 +11,10 @@ Sleep = Callable[[float], Awaitable[None]]
 _MINUTE = 60.0
 
 
+class GateClosedError(Exception):
+    """No more requests are to be sent."""
+
+
 class Pace:
     """Lets requests through one by one, as fast as the card allows.
 

@@ -310,13 +310,16 @@ class _Asker:
         limited = budget.limit is not None
         worst = worst_case(self.card, request, self._run.record.exchange) if limited else Decimal(0)
         guess = len(request.body) // 3 + (self.card.cap or 0)
-        reserved = cost = held = Decimal(0)
+        reserved = counted = held = cost = Decimal(0)
 
         async def gate() -> float:
-            nonlocal reserved
+            nonlocal reserved, counted
             waited = await self._pace.admit(guess)
+            # A try before this one counts in full until the end tells: nobody may wait for what it holds.
+            await budget.settle(reserved, reserved)
+            counted, reserved = counted + reserved, Decimal(0)
             await budget.reserve(worst)
-            reserved += worst
+            reserved = worst
             return waited
 
         try:
@@ -330,7 +333,7 @@ class _Asker:
                     self._pace.correct(guess, reply.usage.input + reply.usage.output)
             return reply, held
         finally:
-            await budget.settle(reserved, cost)
+            await budget.settle(reserved, cost - counted)
 
 
 def _spent(card: Column, entry: Replied, exchange: Exchange | None) -> Decimal:
