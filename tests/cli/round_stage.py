@@ -5,14 +5,21 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tests.rotation.making import Stage, founded, lottery
+from tests.rotation.making import CORPUS, Stage, founded, lottery
 from tests.sealing.making import private
 
 from lacre import jsonl
+from lacre.registry.corpora import Corpus
 from lacre.sealing.ages import write_identity
 from lacre.sealing.keys import write_key
 
 LONG_AGO = datetime(2020, 1, 1, 12, tzinfo=UTC)
+BENCHMARK = f"""\
+name = "exemplo"
+title = "Exemplo"
+[vetting]
+required_corpora = ["{CORPUS}"]
+"""
 HERE, THERE = {"area": "saude", "difficulty": "facil"}, {"area": "direito", "difficulty": "dificil"}
 
 
@@ -22,6 +29,9 @@ def staged(root: Path, closings: int = 0, *, frozen: bool = False) -> Stage:
     Beside the workspace stand `vault`, `operator.txt`, `team.key`, `corrected.jsonl` and `draw-5900.json`.
     """
     beside = root.parent
+    registry = root / "registry"
+    (registry / "exemplo/benchmark.toml").write_text(BENCHMARK, encoding="utf-8")
+    jsonl.write(registry / "corpora.jsonl", [Corpus(id=CORPUS, location="corpus")])
     play = founded(root, beside / "vault", begin=LONG_AGO)
     write_identity(beside / "operator.txt", play.identity)
     write_key(beside / "team.key", play.key)

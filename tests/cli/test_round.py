@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from tests.cli.round_stage import HERE, staged
-from tests.rotation.making import CORPUS, files
+from tests.rotation.making import files
 from tests.sealing.making import private
 
 from lacre import jsonl
@@ -78,7 +78,7 @@ def test_a_plan_with_randomness_and_no_freeze_is_refused(
 
 def test_a_whole_round_from_freeze_to_audit(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
     play = staged(workspace)
-    assert run([*FREEZE, "--require", CORPUS, "--force", "pr-00=leak"]) == Exit.CLEAN
+    assert run([*FREEZE, "--force", "pr-00=leak"]) == Exit.CLEAN
     printed = capsys.readouterr()
     assert "exemplo/1\t8\t2/5\tdrand quicknet round" in printed.out
     assert "registry/exemplo/rounds/0001/freeze.dsse.json now, and have it stamped" in printed.err

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
+from lacre.cli.holding import IDENTITY, opened, signing_key
 from lacre.cli.output import example, json_option, print_json, say
-from lacre.cli.round_ground import Ground, ground_of, moment_of, now, one_item, opened, signing_key
+from lacre.cli.round_ground import Ground, ground_of, moment_of, now, one_item
 from lacre.cli.round_tables import counted, print_audit, print_closing, print_frozen, print_plan, print_status
 from lacre.errors import Exit, InputError
 
@@ -31,10 +32,6 @@ _KEY = click.option(
 _VAULT = click.option(
     "--vault", "folder", required=True, type=click.Path(path_type=Path), metavar="DIR",
     help="The vault with the private items.",
-)  # fmt: skip
-_IDENTITY = click.option(
-    "--identity", type=click.Path(path_type=Path), metavar="FILE",
-    help="The age identity that opens the vault; asked for when not given.",
 )  # fmt: skip
 _BEACON = click.option(
     "--beacon-file", "beacon", required=True, type=click.Path(path_type=Path), metavar="FILE",
@@ -114,7 +111,7 @@ def plan(beacon: Path | None, benchmark: str | None, as_json: bool) -> None:
 )  # fmt: skip
 @click.option("--authority", metavar="URL", help="Have the freeze stamped by this RFC 3161 authority.")
 @_VAULT
-@_IDENTITY
+@IDENTITY
 @_KEY
 @_BENCHMARK
 @json_option
@@ -143,7 +140,7 @@ def freeze(
     source = named(randomness, None if due is None else moment_of(due))
     forced = _forced(forces)
     key = signing_key(key_file)
-    with opened(folder, identity) as vault:
+    with opened(folder, identity, ground.workspace) as vault:
         frozen = freeze_round(
             vault,
             ground.root,
@@ -151,7 +148,7 @@ def freeze(
             ground.rules,
             source,
             now=now(),
-            required=required,
+            required=sorted({*ground.required, *required}),
             signer=key,
             forced=forced,
         )
@@ -170,7 +167,7 @@ def freeze(
 )
 @_BEACON
 @_VAULT
-@_IDENTITY
+@IDENTITY
 @_KEY
 @_BENCHMARK
 @json_option
@@ -198,7 +195,7 @@ def split(
 )
 @_BEACON
 @_VAULT
-@_IDENTITY
+@IDENTITY
 @_KEY
 @_BENCHMARK
 @json_option
@@ -250,7 +247,7 @@ def void(items: tuple[str, ...], reason: str, key_file: Path, benchmark: str | N
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--reason", required=True, metavar="TEXT", help="Why; it is published.")
 @_VAULT
-@_IDENTITY
+@IDENTITY
 @_KEY
 @_BENCHMARK
 @json_option
@@ -273,7 +270,7 @@ def supersede(
 
     ground = ground_of(benchmark)
     new, key = one_item(file, ground), signing_key(key_file)
-    with opened(folder, identity) as vault:
+    with opened(folder, identity, ground.workspace) as vault:
         row = supersede_item(
             vault, ground.root, ground.name, old=old, new=new, reason=reason, now=now(), signer=key
         )
@@ -325,7 +322,7 @@ def _close(
     from lacre.rotation.steps import close_round  # noqa: PLC0415
 
     content, key = read_bytes(beacon), signing_key(key_file)
-    with opened(folder, identity) as vault:
+    with opened(folder, identity, ground.workspace) as vault:
         record = close_round(
             vault,
             ground.root,

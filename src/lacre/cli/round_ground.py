@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-import click
-
-from lacre.cli.output import say
 from lacre.errors import InputError, RecordError
 
 if TYPE_CHECKING:
@@ -19,8 +14,6 @@ if TYPE_CHECKING:
     from lacre.registry.rules import Benchmark, Rules
     from lacre.registry.workspace import Workspace
     from lacre.rotation.public import Public
-    from lacre.sealing.keys import SigningKey
-    from lacre.sealing.vault import Vault
 
 
 class Ground(NamedTuple):
@@ -43,6 +36,11 @@ class Ground(NamedTuple):
     def rules(self) -> Rules:
         """The rules that hold for it."""
         return self.benchmark.rules
+
+    @property
+    def required(self) -> tuple[str, ...]:
+        """Ids of the corpora that its items must be kept against."""
+        return self.workspace.required_corpora(self.name)
 
     def matrix(self) -> Matrix:
         """Its matrix."""
@@ -99,25 +97,6 @@ def moment_of(text: str) -> datetime:
     return when
 
 
-def signing_key(path: Path) -> SigningKey:
-    """The key of a file."""
-    from lacre.sealing.keys import read_key  # noqa: PLC0415 - keeps --help fast
-
-    return read_key(path, _hidden)
-
-
-@contextmanager
-def opened(folder: Path, identity: Path | None) -> Iterator[Vault]:
-    """The vault, open; what an interruption had left is finished first, and said."""
-    from lacre.sealing.ages import read_identity  # noqa: PLC0415 - keeps --help fast
-    from lacre.sealing.vault import open_vault  # noqa: PLC0415
-
-    with open_vault(folder, read_identity(identity, _hidden)) as vault:
-        if vault.recovered.what != "nothing":
-            say(f"A change of the vault had been cut short; it was {vault.recovered.what}.")
-        yield vault
-
-
 def one_item(path: Path, ground: Ground) -> Item:
     """The one private item of a file outside the workspace, checked against its layer's rules.
 
@@ -139,9 +118,3 @@ def one_item(path: Path, ground: Ground) -> Item:
     if len(lines.records) != 1:
         raise InputError(path, f"holds {len(lines.records)} items", "Give one item, the corrected one")
     return lines.records[0][1]
-
-
-def _hidden(text: str) -> str:
-    """Ask for a secret on the terminal."""
-    answer: str = click.prompt(text, hide_input=True, err=True)
-    return answer
