@@ -74,6 +74,7 @@ class Journal:
         self.vault = folder
         self.folder = folder / FOLDER
         self.disk = disk
+        self._passed = False
 
     def stage(self, name: str, content: bytes) -> None:
         """Write a file of the change to come; it is synced with all others by :meth:`decide`."""
@@ -93,6 +94,7 @@ class Journal:
         self.disk.sync([draft])
         self.disk.sync_folder(self.folder)
         self.disk.rename(draft, self.folder / INTENT)
+        self._passed = True
         self.disk.sync_folder(self.folder)
 
     def carry_out(self, intent: Intent, unseal: Unseal, *, again: bool = False) -> int:
@@ -113,6 +115,7 @@ class Journal:
         self._clear([publication.staged for publication in intent.publications])
         self.disk.remove(self.folder / INTENT)
         self.disk.sync_folder(self.folder)
+        self._passed = False
         return len(intent.moves) + len(intent.removals) + len(intent.publications)
 
     def recover(self, unseal: Unseal, check: Callable[[Intent], Intent]) -> Recovery:
@@ -136,8 +139,8 @@ class Journal:
 
     @property
     def decided(self) -> bool:
-        """Whether a change was decided and not yet carried to its end."""
-        return (self.folder / INTENT).exists()
+        """Whether a change was decided, by this process or by one that was cut short."""
+        return self._passed or (self.folder / INTENT).exists()
 
     def undo(self) -> None:
         """Remove all that was staged, as long as nothing was decided."""

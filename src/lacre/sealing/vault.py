@@ -41,6 +41,7 @@ Random = Callable[[int], bytes]
 """Gives that many random bytes, which nobody can guess."""
 
 HEADER, LOCK = "vault.json", "lock"
+_DRAFT = "vault.part"
 _RESTORE = "Restore it from a backup of the vault"
 
 
@@ -61,7 +62,7 @@ def create_vault(
     disk = disk or Disk()
     refuse_git(folder)
     known = checked_readers(readers)
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+    if folder.exists() and not _makeable(folder):
         raise InputError(folder, "is there already and is not empty", "Choose another folder")
     header = Header(vault=random(32).hex(), workspace=workspace)
     index = Index(vault=header.vault, secret=random(32).hex(), workspace=workspace, readers=known)
@@ -70,10 +71,11 @@ def create_vault(
             disk.make_folder(place)
             place.chmod(0o700)
         sealed = ages.seal(msgspec.json.encode(index), [reader.recipient for reader in known])
-        # The header last: without it the folder is no vault.
-        for name, content in ((LOCK, b""), (INDEX, sealed), (HEADER, canonical(header) + b"\n")):
+        for name, content in ((LOCK, b""), (INDEX, sealed), (_DRAFT, canonical(header) + b"\n")):
             disk.write(folder / name, content)
             disk.sync([folder / name])
+        # The header last: without it the folder is no vault.
+        disk.rename(folder / _DRAFT, folder / HEADER)
         disk.sync_folder(folder)
     except OSError as error:
         raise _unwritten(folder, error) from None
@@ -312,6 +314,14 @@ class Vault:
         if record.secret != self.index.secret:
             raise IntegrityError(sentence(place, "was not sealed by this vault", _RESTORE))
         return record
+
+
+def _makeable(folder: Path) -> bool:
+    """Whether a vault can be made in a folder: it is empty, or holds what an interrupted making left."""
+    left = {INDEX, ITEMS, DOCUMENTS, JOURNAL, LOCK, _DRAFT}
+    return folder.is_dir() and all(
+        path.name in left and not (path.is_dir() and any(path.iterdir())) for path in folder.iterdir()
+    )
 
 
 def _header(folder: Path) -> Header:
