@@ -41,6 +41,7 @@ _SETTINGS: dict[Any, Any] = {
     "ytick.color": INK,
     "text.color": INK,
 }
+_NOTHING_STATED = "no column states a confidence"
 _ROW = 0.26  # inches for one row of a forest
 _MAX_ROWS = 400  # past this a figure is no figure
 
@@ -53,7 +54,7 @@ def reliability_diagram(columns: Sequence[tuple[str, Calibration]]) -> bytes:
     the bins below all. Source: Guo et al. 2017, arXiv:1706.04599; SPEC L11, L12.
     """
     wide = min(3, max(1, len(columns)))
-    rows = -(-len(columns) // wide)
+    rows = max(1, -(-len(columns) // wide))
     with mpl.rc_context(_SETTINGS):
         figure = Figure(figsize=(3.4 * wide, 3.9 * rows + 0.3), layout="constrained")
         grids = figure.subplots(2 * rows, wide, squeeze=False, height_ratios=[3.2, 0.8] * rows)
@@ -67,8 +68,8 @@ def reliability_diagram(columns: Sequence[tuple[str, Calibration]]) -> bytes:
                 below.set_axis_off()
                 continue
             _reliability_panel(top, below, *columns[place])
-        if columns:
-            figure.supxlabel(f"stated confidence  ({columns[0][1].rule})", fontsize=8, color=GREY)
+        rule = f"stated confidence  ({columns[0][1].rule})" if columns else _NOTHING_STATED
+        figure.supxlabel(rule, fontsize=8, color=GREY)
         return _svg(figure, "Reliability diagram")
 
 
@@ -136,7 +137,9 @@ def risk_coverage_plot(columns: Sequence[tuple[str, Calibration]]) -> bytes:
         for axis in (axes.xaxis, axes.yaxis):
             axis.set_major_formatter(PercentFormatter(1.0))
         axes.grid(color=LIGHT, linewidth=0.5)
-        if columns:
+        if not columns:
+            axes.set_title(_NOTHING_STATED, fontsize=8, loc="left", color=GREY)
+        else:
             figure.legend(loc="outside lower center", fontsize=7.5, frameon=False, ncols=min(2, len(columns)))
         return _svg(figure, "Risk and coverage")
 
