@@ -254,7 +254,7 @@ ITEMS, CORPUS = ("items.csv",), ("--corpus", "corpus")
             "--benchmark: there is no workspace here",
             id="benchmark without workspace",
         ),
-        pytest.param(nothing, ITEMS, "Missing option '--corpus'", id="no corpus"),
+        pytest.param(nothing, ITEMS, "--corpus: no text to search", id="no corpus"),
     ],
 )
 def test_bad_input_gets_one_clear_line_and_nothing_is_written(

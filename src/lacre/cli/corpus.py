@@ -28,7 +28,7 @@ def corpus() -> None:
 )
 @click.option(
     "--kind",
-    type=click.Choice(["pretraining", "instruction", "retrieval", "news", "evaluation"]),
+    type=click.Choice(["pretraining", "instruction", "retrieval", "news", "evaluation", "example"]),
     help="Only corpora made for this.",
 )
 @click.option("--benchmark", metavar="NAME", help="Only those that this benchmark requires.")

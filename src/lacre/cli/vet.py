@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from lacre.corpora.batches import Unread
     from lacre.registry.rules import VettingRules
     from lacre.registry.waivers import Waiver
+    from lacre.vetting.required import Required
     from lacre.vetting.scan import Progress, Reading
     from lacre.vetting.verdicts import ItemVerdict
     from lacre.vetting.vet import Vetting
@@ -41,8 +42,12 @@ ORDER: tuple[str, ...] = tuple(COLOURS)
 @click.command(epilog=example("lacre vet items.csv --corpus corpus --out vetting"))
 @click.argument("items", type=click.Path(path_type=Path))
 @click.option(
-    "--corpus", "corpora", multiple=True, required=True, metavar="SRC",
+    "--corpus", "corpora", multiple=True, metavar="SRC",
     help="A file, a folder or a glob of public text. Give it again for more; every one counts as required.",
+)  # fmt: skip
+@click.option(
+    "--required", is_flag=True,
+    help="Read the corpora that the benchmark requires; what cannot be reached makes verdicts unknown.",
 )  # fmt: skip
 @click.option(
     "--out",
@@ -75,6 +80,7 @@ def vet(
     *,
     items: Path,
     corpora: tuple[str, ...],
+    required: bool,
     out: Path | None,
     mapping: tuple[str, ...],
     key_index: int | None,
@@ -101,6 +107,7 @@ def vet(
 
     if out is not None:
         _check_room(out)
+    needed = _required(benchmark, corpora, required)
     ground = _ground(benchmark, waiver_file)
     imported = candidates(items, parse_mapping(mapping), key_index=key_index)
     for remark in imported.remarks():
@@ -110,10 +117,12 @@ def vet(
         try:
             vetting = vetted(
                 imported.items,
-                corpora,
+                [*needed.sources, *corpora],
                 ground.rules,
                 executor=executor,
                 column=column,
+                columns=needed.columns,
+                unreached=needed.unreached,
                 apart=[items] if out is None else [items, out],
                 phrases=ground.phrases,
                 waivers=ground.waivers,
@@ -185,6 +194,39 @@ def _ground(benchmark: str | None, waiver_file: Path | None) -> _Ground:
         [phrase.text for phrase in read_phrases(workspace.boilerplate)],
         read_waivers(waiver_file or workspace.registry / FILE),
     )
+
+
+def _required(benchmark: str | None, corpora: Sequence[str], wished: bool) -> Required:
+    """The corpora that the benchmark requires, none when they are not wished for.
+
+    Raises:
+        InputError: neither they nor any other corpus was asked for, or the benchmark requires none.
+    """
+    from lacre.registry.workspace import Workspace  # noqa: PLC0415
+    from lacre.vetting.required import Required, required  # noqa: PLC0415
+
+    if not wished:
+        if not corpora:
+            raise InputError("--corpus", "no text to search", "Give --corpus SRC, or --required")
+        return Required((), {}, ())
+    workspace = Workspace.find(Path.cwd())
+    names = (benchmark,) if benchmark is not None else workspace.benchmarks()
+    if len(names) != 1:
+        raise InputError("--required", "which benchmark?", "Name it with --benchmark")
+    inventory = workspace.corpora()
+    ids = workspace.required_corpora(names[0])
+    if not ids:
+        raise InputError(
+            "--required",
+            f"benchmark '{names[0]}' requires no corpora",
+            "Write required_corpora under [vetting] in its benchmark.toml; `lacre corpus list` has the ids",
+        )
+    return required([inventory[name] for name in ids], _near(workspace.root))
+
+
+def _near(root: Path) -> Path:
+    """The workspace as seen from here, so that its corpora have short names."""
+    return Path(os.path.relpath(root))
 
 
 def _write(vetting: Vetting, out: Path, title: str) -> InputError | None:
@@ -282,6 +324,10 @@ def _row(item: ItemVerdict, several: bool) -> tuple[str, ...]:
 
 def _reading_lines(reading: Reading) -> Iterator[str]:
     """What was read of one corpus and, below it, what was not."""
+    if not reading.is_reached:
+        gap = reading.unread[0]
+        yield f"{reading.corpus}: not reached: {gap.where}: {gap.reason}."
+        return
     line = f"{reading.corpus}: {_counted(reading.documents, 'document')}, {_size(reading.bytes)} of text read"
     if reading.incomplete:
         line += f"; {_counted(len(reading.incomplete), 'file')} not read to the end"

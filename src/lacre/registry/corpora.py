@@ -35,7 +35,7 @@ class Corpus(Record):
 
     id: str
     location: str | None = None
-    kind: Literal["pretraining", "instruction", "retrieval", "news", "evaluation"] = "pretraining"
+    kind: Literal["pretraining", "instruction", "retrieval", "news", "evaluation", "example"] = "pretraining"
     subset: str | None = None
     column: str | None = None
     size: int | None = None

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, Future, as_completed
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 import msgspec
@@ -56,6 +57,11 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     incomplete: tuple[str, ...]
 
     @property
+    def is_reached(self) -> bool:
+        """Whether there was anything to read; when not, ``unread`` says why."""
+        return self.shards > 0 or not self.incomplete
+
+    @property
     def unread_share(self) -> float:
         """Share of the corpus that was not read, 0 to 1."""
         return self.unread_bytes / max(1, self.bytes + self.unread_bytes)
@@ -73,9 +79,15 @@ class _Shard(NamedTuple):
     found: Found
 
 
-def listings(sources: Sequence[str], column: str | None, apart: Sequence[Path] = ()) -> list[Listing]:
+def listings(
+    sources: Sequence[str],
+    column: str | None,
+    apart: Sequence[Path] = (),
+    columns: Mapping[str, str] = MappingProxyType({}),
+) -> list[Listing]:
     """The shards of every source, each checked to be readable, before anything is scanned.
 
+    ``columns``: text columns of single sources, which come before ``column``.
     ``apart``: files and folders that are no corpus though they may lie in one, such as the items themselves.
     They are left out, by name. A file that two sources hold is read for each, and the second says so.
 
@@ -87,7 +99,9 @@ def listings(sources: Sequence[str], column: str | None, apart: Sequence[Path] =
         if place in places[:number]:
             raise InputError(sources[number], "this corpus is named twice", "Name it once")
     aside = [path.resolve() for path in apart]
-    found = [_without(source, shards(source, column=column), aside) for source in sources]
+    found = [
+        _without(source, shards(source, column=columns.get(source, column)), aside) for source in sources
+    ]
     for listing in found:
         for shard in listing.shards:
             check(shard)

@@ -99,7 +99,9 @@ def decide(
 def doubts_of(reading: Reading, rules: VettingRules) -> list[str]:
     """Why nothing may be concluded from a corpus in which nothing was found; empty when it was read."""
     doubts = []
-    if len(reading.incomplete) == 1:
+    if not reading.is_reached:
+        doubts.append(f"{reading.corpus}: not reached: {reading.unread[0].reason}")
+    elif len(reading.incomplete) == 1:
         doubts.append(f"{reading.corpus}: {reading.incomplete[0]} was not read to its end")
     elif reading.incomplete:
         doubts.append(

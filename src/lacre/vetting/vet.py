@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from lacre import jsonl
 from lacre.errors import InputError
@@ -17,8 +18,9 @@ from lacre.registry.items import Candidate
 from lacre.registry.rules import VettingRules
 from lacre.registry.verdicts import Finding, Verdict
 from lacre.registry.waivers import Waiver, payload_sha256
+from lacre.vetting.evidence import Found
 from lacre.vetting.presented import answers, presented
-from lacre.vetting.scan import Progress, Reading, listings, scan
+from lacre.vetting.scan import Corpus, Progress, Reading, listings, scan
 from lacre.vetting.sheet import Undecided, sheet
 from lacre.vetting.verdicts import ItemVerdict, decide
 from lacre.vetting.waived import waived
@@ -60,6 +62,8 @@ def vet(
     *,
     executor: Executor,
     column: str | None = None,
+    columns: Mapping[str, str] = MappingProxyType({}),
+    unreached: Sequence[Reading] = (),
     apart: Sequence[Path] = (),
     phrases: Sequence[str] = (),
     waivers: Sequence[Waiver] = (),
@@ -74,6 +78,8 @@ def vet(
         rules: what drops, what sends to a person, what may stay unread.
         executor: any executor of threads; the result is the same whatever it does first.
         column: the text column of the corpora; found when not given.
+        columns: text columns of single sources, which come before ``column``.
+        unreached: required corpora that could not be reached; they make verdicts ``unknown``.
         apart: files and folders that are not searched though they lie in a corpus: the items' own file.
         phrases: approved boilerplate.
         waivers: those that were written down; each holds for its finding while the item's text is the same.
@@ -84,7 +90,7 @@ def vet(
         InputError: a source is missing or has no text column, or the rules ask for what the search cannot do.
     """
     _refuse_out_of_reach(rules)
-    found = listings(sources, column, apart)
+    found = listings(sources, column, apart, columns)
     on_index()
     index = index_items(
         [presented(item) for item in items],
@@ -95,6 +101,7 @@ def vet(
     corpora = scan(
         index, sources, found, align_from=rules.rare_review, executor=executor, on_progress=on_progress
     )
+    corpora += [Corpus(reading=reading, found=Found()) for reading in unreached]
     return Vetting(
         items=tuple(
             decide(
