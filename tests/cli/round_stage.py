@@ -38,6 +38,8 @@ def staged(root: Path, closings: int = 0, *, frozen: bool = False) -> Stage:
     jsonl.write(beside / "corrected.jsonl", [private("pr-02b", cell=HERE)])
     (beside / "draw-5900.json").write_bytes(lottery(5900))
     play.add([private(f"pr-{n:02d}", cell=HERE if n < 5 else THERE) for n in range(8)], "b1")
+    if not closings and not frozen:
+        play.vet(play.public.rows[-1:], "review")
     for _ in range(closings):
         play.freeze()
         play.close()
@@ -56,5 +58,8 @@ def prepare(names: tuple[str, ...], root: Path) -> None:
             staged(root, frozen=True)
         case ("rotate",):
             staged(root, 1, frozen=True)
+        case ("freeze",):
+            play = staged(root)
+            play.vet(play.public.rows)
         case _:
             staged(root)

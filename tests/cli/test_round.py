@@ -18,6 +18,7 @@ from lacre.sealing.ages import new_identity, write_identity
 
 OPEN = ["--vault", "../vault", "--identity", "../operator.txt", "--key", "../team.key"]
 FREEZE = ["round", "freeze", "--randomness", "drand:quicknet", "--due", "2099-01-16T19:00-03:00", *OPEN]
+WAIVE = ["round", "waive", "--reason", "frase feita", *OPEN]
 SPLIT = ["round", "split", "--beacon-file", "../draw-5900.json", *OPEN]
 ROTATE = ["round", "rotate", "--beacon-file", "../draw-5900.json", *OPEN]
 
@@ -78,9 +79,14 @@ def test_a_plan_with_randomness_and_no_freeze_is_refused(
 
 def test_a_whole_round_from_freeze_to_audit(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
     play = staged(workspace)
+    assert run([*FREEZE, "--force", "pr-00=leak"]) == Exit.BAD_INPUT
+    assert "commitments.jsonl:8: item 'pr-07': review against corpus-a" in capsys.readouterr().err
+    assert run([*WAIVE, "pr-07", "--who", "banca"]) == Exit.CLEAN
+    assert "1 item waived by banca" in capsys.readouterr().err
     assert run([*FREEZE, "--force", "pr-00=leak"]) == Exit.CLEAN
     printed = capsys.readouterr()
     assert "exemplo/1\t8\t2/5\tdrand quicknet round" in printed.out
+    assert "1 item stand by a waiver: pr-07" in printed.err
     assert "registry/exemplo/rounds/0001/freeze.dsse.json now, and have it stamped" in printed.err
     assert run(SPLIT) == Exit.INCOMPLETE
     assert "is not out before 2099-01-16T22:00:0" in capsys.readouterr().err
@@ -179,6 +185,14 @@ def test_supersede_says_how_to_remove_the_source_and_prints_no_word_of_it(
         ([*FREEZE, "--key", "../none.key"], Exit.BAD_INPUT, "no such file"),
         ([*FREEZE, "--vault", "../none"], Exit.BAD_INPUT, "is no vault"),
         ([*FREEZE, "--require", "another"], Exit.BAD_INPUT, "was not vetted against another"),
+        ([*WAIVE, "pr-07", "--who", " "], Exit.BAD_INPUT, "--who: is empty"),
+        ([*WAIVE, "pr-00", "--who", "x"], Exit.BAD_INPUT, "item 'pr-00' has no verdict to answer for"),
+        ([*WAIVE, "pr-99", "--who", "x"], Exit.BAD_INPUT, "item 'pr-99' is no private item"),
+        (
+            [*WAIVE, "pr-07", "--who", "x", "--corpus", "other"],
+            Exit.BAD_INPUT,
+            "item 'pr-07' has no verdict to answer for",
+        ),
         (SPLIT, Exit.BAD_INPUT, "closing exemplo/1: is not frozen. Begin with `lacre round freeze`"),
         (
             [*SPLIT, "--beacon-file", "../none.json"],

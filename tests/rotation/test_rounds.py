@@ -171,8 +171,12 @@ def test_a_waiver_in_the_ledger_stands_in_for_keep(tmp_path: Path) -> None:
         reason="citação da lei",
         corpora=(CORPUS,),
     )
+    ledgers.append(play.registry / "ledger.jsonl", waiver, at=instant(play.now))  # nobody signed it
+    with pytest.raises(RecordError, match="item 'p0001': drop against corpus-a"):
+        play.freeze()
     ledgers.append(play.registry / "ledger.jsonl", waiver, at=instant(play.now), signer=play.key)
     assert play.freeze().waived == ("p0001",)
+    assert play.audit().findings == ()
 
 
 def test_a_benchmark_without_required_corpora_is_not_frozen(tmp_path: Path) -> None:

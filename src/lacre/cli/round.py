@@ -239,6 +239,61 @@ def void(items: tuple[str, ...], reason: str, key_file: Path, benchmark: str | N
 
 @round.command(
     epilog=example(
+        "lacre round waive pr-07 --reason 'a set phrase' --who 'Review board' \\\n"
+        "    --vault ../vault --identity ../operator.txt --key ../team.key"
+    )
+)
+@click.argument("items", nargs=-1, required=True, metavar="ID...")
+@click.option("--reason", required=True, metavar="TEXT", help="Why the match does no harm; it is published.")
+@click.option("--who", required=True, metavar="NAME", help="Who answers for it; it is published.")
+@click.option(
+    "--corpus", "corpora", multiple=True, metavar="ID", help="Only for this corpus; again for more."
+)
+@_VAULT
+@IDENTITY
+@_KEY
+@_BENCHMARK
+@json_option
+def waive(
+    *,
+    items: tuple[str, ...],
+    reason: str,
+    who: str,
+    corpora: tuple[str, ...],
+    folder: Path,
+    identity: Path | None,
+    key_file: Path,
+    benchmark: str | None,
+    as_json: bool,
+) -> None:
+    """Answer for private items that vetting did not keep, so that they can be frozen. Signed, in the ledger.
+
+    Private items only: what `lacre waive` writes would give a guessable hash of them away. The waiver is about
+    the present text; a corrected item needs its own.
+    """
+    from lacre.rotation.steps import waive_items  # noqa: PLC0415 - keeps --help fast
+
+    ground, key = ground_of(benchmark), signing_key(key_file)
+    with opened(folder, identity, ground.workspace) as vault:
+        number = waive_items(
+            vault,
+            ground.root,
+            ground.name,
+            items=items,
+            corpora=corpora,
+            who=who,
+            reason=reason,
+            now=now(),
+            signer=key,
+        )
+    if as_json:
+        print_json({"benchmark": ground.name, "waived": list(dict.fromkeys(items)), "who": who})
+        return
+    say(f"{counted(number, 'item')} waived by {who}; the ledger says so.")
+
+
+@round.command(
+    epilog=example(
         "lacre round supersede pr-02 ../corrected.jsonl --reason 'a comma' \\\n"
         "    --vault ../vault --identity ../operator.txt --key ../team.key"
     )

@@ -169,11 +169,15 @@ def _waived(public: Public, required: Sequence[str], checks: Checks) -> tuple[st
         if row.id not in private:
             continue
         open_faults = list(_objections(row, required, checks))
-        answered = [corpus for corpus, _ in open_faults if _is_waived(public, row, corpus)]
+        answered = [corpus for corpus, _ in open_faults if public.history.waives(row.commitment, corpus)]
         if answered:
             waived.append(row.id)
         faults += [
-            Fault(number, f"item '{row.id}': {what}", "Vet it with `lacre vet --vault`, or waive the finding")
+            Fault(
+                number,
+                f"item '{row.id}': {what}",
+                "Vet it with `lacre vet --vault`, or answer for it with `lacre round waive`",
+            )
             for corpus, what in open_faults
             if corpus not in answered
         ]
@@ -190,11 +194,3 @@ def _objections(row: Row, required: Sequence[str], checks: Checks) -> Iterator[t
             yield corpus, f"its present text was not vetted against {corpus}"
         elif found[corpus] != "keep":
             yield corpus, f"{found[corpus]} against {corpus}"
-
-
-def _is_waived(public: Public, row: Row, corpus: str) -> bool:
-    """Whether a waiver in the ledger covers an item's present text and a corpus."""
-    return any(
-        entry.event.digest == row.commitment and (not entry.event.corpora or corpus in entry.event.corpora)
-        for entry in public.history.waivers
-    )

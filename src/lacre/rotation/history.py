@@ -71,6 +71,18 @@ class History:
             if frozen.get(split.event.freeze, 0) > committed and (before is None or split.line < before)
         )
 
+    def waives(self, commitment: str, corpus: str | None = None, before: int | None = None) -> bool:
+        """Whether a signed waiver covers an item's present text, for a corpus or for any.
+
+        ``before``: count only those of lines before this one.
+        """
+        return any(
+            entry.event.digest == commitment
+            and (corpus is None or not entry.event.corpora or corpus in entry.event.corpora)
+            and (before is None or entry.line < before)
+            for entry in self.waivers
+        )
+
     def is_private(self, item: str) -> bool:
         """Whether an item takes part in draws: not opened, void or replaced."""
         return item not in self.opened and item not in self.voids and item not in self.supersedes
@@ -97,7 +109,7 @@ def history(ledger: Ledger, benchmark: str) -> History:
                 known.corrections.setdefault(event.by, Entry(line.seq, line.at, event))
             case Open():
                 known.opened.setdefault(event.item, Entry(line.seq, line.at, event))
-            case Waiver():
+            case Waiver() if line.sig is not None:  # nobody answers for an item without signing
                 known.waivers.append(Entry(line.seq, line.at, event))
             case _:
                 pass  # runs, exposures, incidents and releases move no item

@@ -111,6 +111,9 @@ def _item_faults(public: Public, known: Rows, signed: SignedFreeze) -> Iterator[
     if not known.unread:
         for id in sorted(due - set(frozen)):
             yield path, f"item '{id}' was private then, and was left out"
+    for id in sorted(set(signed.frozen.waived)):
+        if id in frozen and not history.waives(frozen[id].commitment, before=line):
+            yield path, f"item '{id}' is said to be waived, and no signed line of the ledger waives it"
     for id in sorted(set(frozen) - due):
         row = known.rows.get(id)
         if row is None and known.unread:

@@ -1,4 +1,7 @@
-"""Items that leave the draws: void ones, and those replaced by a corrected item. Both still end opened."""
+"""What people decide about single items: void, replaced by a corrected one, or answered for.
+
+Void and replaced items leave the draws; their commitments still end opened.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,12 @@ from datetime import datetime
 
 from lacre.errors import Fault, InputError, RecordError
 from lacre.registry import ledger as ledgers
-from lacre.registry.events import Event, Supersede, Void
+from lacre.registry.events import Event, Supersede, Void, Waiver
 from lacre.registry.items import Item
 from lacre.registry.ledger import Signer
 from lacre.registry.matrix import cell_name
 from lacre.rotation.beacon import instant
+from lacre.rotation.freeze import Checks
 from lacre.rotation.public import Public, ledger_path
 from lacre.sealing.commitments import Row
 
@@ -90,6 +94,55 @@ def supersede_event(public: Public, old: Row, new: Row, reason: str) -> Supersed
         by_commitment=new.commitment,
         reason=reason,
     )
+
+
+def waivers(
+    public: Public,
+    checks: Checks,
+    *,
+    items: Sequence[str],
+    corpora: Sequence[str],
+    who: str,
+    reason: str,
+) -> list[Event]:
+    """The ledger's lines by which a person answers for items that vetting did not keep.
+
+    Raises:
+        InputError: no reason, or nobody, is given.
+        RecordError: an item is not private, was never vetted, or is kept already; every one is listed.
+    """
+    for option, text in (("--reason", reason), ("--who", who)):
+        if not text.strip():
+            raise InputError(option, "is empty", "Say it in words that outsiders may read")
+    rows = {row.id: row for row in public.private}
+    faults: list[Fault] = []
+    events: list[Event] = []
+    for number, item in enumerate(dict.fromkeys(items), 1):
+        row = rows.get(item)
+        if row is None:
+            what = f"item '{item}' is no private item of {public.benchmark}"
+            faults.append(Fault(number, what, "Look it up in commitments.jsonl"))
+            continue
+        found = checks.get(row.commitment, {})
+        said = sorted({found[corpus] for corpus in corpora or found if found.get(corpus, "keep") != "keep"})
+        if not said:
+            what = f"item '{item}' has no verdict to answer for there"
+            faults.append(Fault(number, what, "Vet it first, with `lacre vet --vault`"))
+            continue
+        events.append(
+            Waiver(
+                benchmark=public.benchmark,
+                item=item,
+                digest=row.commitment,
+                verdict=", ".join(said),
+                who=who,
+                reason=reason,
+                corpora=tuple(sorted(corpora)),
+            )
+        )
+    if faults:
+        raise RecordError("items given", faults)
+    return events
 
 
 def longer_ledger(public: Public, events: Sequence[Event], now: datetime, signer: Signer | None) -> bytes:

@@ -21,7 +21,7 @@ from lacre.rotation.closing import Unsealed, close, done_already, pending
 from lacre.rotation.freeze import freeze, freeze_event
 from lacre.rotation.public import Public, commitments_path, ledger_path, read_public
 from lacre.rotation.records import FREEZE_FILE, DrawRecord, Frozen, Must, freeze_statement, round_folder
-from lacre.rotation.retire import longer_ledger, supersede_event, supersede_target, void_events
+from lacre.rotation.retire import longer_ledger, supersede_event, supersede_target, void_events, waivers
 from lacre.sealing import dsse
 from lacre.sealing.batches import rows_bytes
 from lacre.sealing.checks import read_checks, verdicts_by_corpus
@@ -120,6 +120,34 @@ def void_items(
     """
     public = read_public(root / "registry", benchmark)
     events = void_events(public, items, reason)
+    ledgers.append(ledger_path(public.registry), events, at=instant(now), signer=signer)
+    return len(events)
+
+
+def waive_items(
+    vault: Vault,
+    root: Path,
+    benchmark: str,
+    *,
+    items: Sequence[str],
+    corpora: Sequence[str],
+    who: str,
+    reason: str,
+    now: datetime,
+    signer: Signer,
+) -> int:
+    """Answer for private items that vetting did not keep; returns how many lines the ledger got.
+
+    ``corpora``: for which it holds; empty: for all. The waiver names the item's commitment, so it ends when a
+    corrected item takes its place.
+
+    Raises:
+        InputError, RecordError: as :func:`lacre.rotation.retire.waivers`.
+    """
+    public = _public(vault, root, benchmark)
+    events = waivers(
+        public, verdicts_by_corpus(read_checks(vault)), items=items, corpora=corpora, who=who, reason=reason
+    )
     ledgers.append(ledger_path(public.registry), events, at=instant(now), signer=signer)
     return len(events)
 
