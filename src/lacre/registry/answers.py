@@ -111,18 +111,9 @@ def read_answers(
         faults = list(table.faults)
         for row in table.rows:
             try:
-                answer = reader.answer(row)
+                answers.append(_untaken(reader.answer(row), f"{path}:{row.line}", taken))
             except RowError as error:
                 faults.append(Fault(row.line, str(error)))
-                continue
-            run = (answer.column, answer.item, answer.repetition)
-            if run in taken:
-                what = (
-                    f"column '{run[0]}' answers item '{run[1]}', repetition {run[2]}, at {taken[run]} already"
-                )
-                faults.append(Fault(row.line, what, "Keep one, or number the runs in a column `repetition`"))
-            taken.setdefault(run, f"{path}:{row.line}")
-            answers.append(answer)
         if faults:
             raise RecordError(path, sorted(faults, key=lambda fault: fault.line))
         unread += reader.unlettered
@@ -138,6 +129,18 @@ def read_answers(
         ),
         recoded=recoded,
     )
+
+
+def _untaken(answer: Answer, place: str, taken: dict[tuple[str, str, int], str]) -> Answer:
+    """The answer, noted as taken; a RowError where its run has an answer already."""
+    run = (answer.column, answer.item, answer.repetition)
+    if run in taken:
+        raise RowError(
+            f"column '{run[0]}' answers item '{run[1]}', repetition {run[2]}, at {taken[run]} already."
+            " Keep one, or number the runs in a column `repetition`"
+        )
+    taken[run] = place
+    return answer
 
 
 def parse_answer_mapping(texts: Iterable[str]) -> dict[str, str]:

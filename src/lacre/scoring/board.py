@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import msgspec
 import numpy as np
@@ -88,21 +89,12 @@ def board(
         (column, values, group) for column, own in columns.items() for values, group in _groups(own, by)
     ]
     seed = int(rng.integers(0, 2**63))
+    measure = partial(metrics, draws=draws, level=level, method=method, thresholds=thresholds, bins=bins)
     found: list[Metrics] = []
     for done, (_, _, own) in enumerate(parts):
         if on_progress is not None:
             on_progress(done, len(parts))
-        found.append(
-            metrics(
-                own,
-                rng=np.random.default_rng(seed),
-                draws=draws,
-                level=level,
-                method=method,
-                thresholds=thresholds,
-                bins=bins,
-            )
-        )
+        found.append(measure(own, rng=np.random.default_rng(seed)))
     every = len(items_of(answers))
     whole = found[: len(columns)]
     return Board(

@@ -214,15 +214,7 @@ def calibration(
     numbers: dict[str, int] = {}
     items = np.array([numbers.setdefault(answer.item, len(numbers)) for answer in stating], np.int64)
     drawn = _resampled(stated, right, items, rng=rng, draws=draws, bins=bins)
-    found = areas(stated, right)
-    points = {
-        "ece": ece(stated, right, bins),
-        "brier": brier(stated, right),
-        "aurc": found.aurc,
-        "e_aurc": found.e_aurc,
-        "augrc": found.augrc,
-    }
-    units = int(items.max()) + 1
+    units = len(numbers)
     measured = {
         name: Estimate(
             value=value,
@@ -230,7 +222,7 @@ def calibration(
             n=len(stating),
             method=name,
         )
-        for name, value in points.items()
+        for name, value in _points(stated, right, bins).items()
     }
     return Calibration(
         attempted=len(attempted),
@@ -242,6 +234,18 @@ def calibration(
         rule=bin_rule(bins),
         **measured,
     )
+
+
+def _points(stated: Floats, right: Floats, bins: int) -> dict[str, float]:
+    """Every statistic by name."""
+    found = areas(stated, right)
+    return {
+        "ece": ece(stated, right, bins),
+        "brier": brier(stated, right),
+        "aurc": found.aurc,
+        "e_aurc": found.e_aurc,
+        "augrc": found.augrc,
+    }
 
 
 def reliability(

@@ -237,6 +237,29 @@ def _float(counts: NDArray[np.int64]) -> Floats:
     return counts.astype(np.float64)
 
 
+class _Ratios(msgspec.Struct, frozen=True, kw_only=True):
+    """A metric of every column: on the items as they are (columns), and in every resample (draws, columns)."""
+
+    points: Floats
+    drawn: Floats
+
+
+def _resampled(parts: _Parts, rng: np.random.Generator, draws: int) -> tuple[_Ratios, _Ratios | None]:
+    """The metric, and the metric without failures, from one set of resamples."""
+    width = parts.numerator.shape[1]
+    blocks = [parts.numerator, parts.denominator, *([] if parts.without is None else [parts.without])]
+    stacked = np.hstack(blocks)
+    sums, totals = resampled_sums(stacked, rng, draws), stacked.sum(axis=0)
+
+    def over(block: int) -> _Ratios:
+        here = slice(block * width, (block + 1) * width)
+        return _Ratios(
+            points=ratios(totals[:width], totals[here]), drawn=ratios(sums[:, :width], sums[:, here])
+        )
+
+    return over(1), None if parts.without is None else over(2)
+
+
 def _compared(
     parts: _Parts,
     columns: Sequence[str],
@@ -248,60 +271,42 @@ def _compared(
     level: float,
 ) -> Comparison:
     """All pairs and ranks from one set of resamples."""
-    width = len(columns)
-    items = len(parts.numerator)
-    blocks = [parts.numerator, parts.denominator]
-    if parts.without is not None:
-        blocks.append(parts.without)
-    sums = resampled_sums(np.hstack(blocks), rng, draws)
-    totals = np.hstack(blocks).sum(axis=0)
-    drawn = ratios(sums[:, :width], sums[:, width : 2 * width])
-    points = ratios(totals[:width], totals[width : 2 * width])
+    items, width = parts.numerator.shape
+    found, fair = _resampled(parts, rng, draws)
     # Best first; columns without a value last; names break what is left.
-    order = sorted(range(width), key=lambda place: (_key(float(points[place]), parts.sign), columns[place]))
-    pairs = [(order[i], order[j]) for i, j in combinations(range(width), 2)]
-    with_failures = _differences(points, drawn, pairs, level, items)
-    without: list[Measured] | None = None
-    if parts.without is not None:
-        fair = ratios(totals[:width], totals[2 * width :])
-        fair_drawn = ratios(sums[:, :width], sums[:, 2 * width :])
-        unfailed = bool((parts.without == parts.denominator).all())
-        without = with_failures if unfailed else _differences(fair, fair_drawn, pairs, level, items)
-    tests = _tests(parts, pairs, rng, draws)
-    adjusted = _adjusted(tests)
-    found = tuple(
+    order = sorted(
+        range(width), key=lambda place: (_key(float(found.points[place]), parts.sign), columns[place])
+    )
+    places = [(order[i], order[j]) for i, j in combinations(range(width), 2)]
+    gaps = _differences(found, places, level, items)
+    fair_gaps: Sequence[Measured | None] = [None] * len(places)
+    if fair is not None:
+        unfailed = parts.without is not None and np.array_equal(parts.without, parts.denominator)
+        fair_gaps = gaps if unfailed else _differences(fair, places, level, items)
+    tests = _tests(parts, places, rng, draws)
+    pairs = tuple(
         Pair(
             first=columns[first],
             second=columns[second],
-            difference=with_failures[place],
-            tie=_tie(with_failures[place]),
-            difference_without_failures=without[place] if without else None,
-            tie_without_failures=_tie(without[place]) if without else None,
-            test=tests[place],
-            p_holm=adjusted[place],
+            difference=gap,
+            tie=_tie(gap),
+            difference_without_failures=fair_gap,
+            tie_without_failures=None if fair_gap is None else _tie(fair_gap),
+            test=test,
+            p_holm=adjusted,
         )
-        for place, (first, second) in enumerate(pairs)
+        for (first, second), gap, fair_gap, test, adjusted in zip(
+            places, gaps, fair_gaps, tests, _adjusted(tests), strict=True
+        )
     )
-    ranks = _ranks([columns[place] for place in order], found, parts.sign, 1 - level)
-    values = {columns[place]: _value(points[place], drawn[:, place], level, items) for place in order}
     return Comparison(
         metric=metric,
         items=items,
         left_out=left_out,
         draws=draws,
         level=level,
-        ranks=tuple(
-            Rank(
-                column=column,
-                value=values[column],
-                best=rank[0],
-                worst=rank[1],
-                best_holm=rank[2],
-                worst_holm=rank[3],
-            )
-            for column, rank in ranks.items()
-        ),
-        pairs=found,
+        ranks=_ranks(columns, _values(found, order, level, items), pairs, parts.sign, alpha=1 - level),
+        pairs=pairs,
     )
 
 
@@ -312,21 +317,28 @@ def _key(point: float, sign: int) -> float:
 _NO_VALUE = "a column has nothing in the denominator"
 
 
-def _value(point: float, drawn: Floats, level: float, items: int) -> Measured:
-    if np.isnan(point):
-        return Undefined(reason=_NO_VALUE, n=0)
-    interval = percentile_interval(drawn, level=level)
-    return Estimate(value=float(point), interval=interval, n=items, method="ratio over shared items")
+def _values(found: _Ratios, order: Sequence[int], level: float, items: int) -> dict[int, Measured]:
+    """The metric of every column, in this order."""
+    intervals = percentile_intervals(found.drawn, level=level)
+    values: dict[int, Measured] = {}
+    for place in order:
+        point = float(found.points[place])
+        values[place] = (
+            Undefined(reason=_NO_VALUE, n=0)
+            if np.isnan(point)
+            else Estimate(value=point, interval=intervals[place], n=items, method="ratio over shared items")
+        )
+    return values
 
 
 def _differences(
-    points: Floats, drawn: Floats, pairs: Sequence[tuple[int, int]], level: float, items: int
+    found: _Ratios, pairs: Sequence[tuple[int, int]], level: float, items: int
 ) -> list[Measured]:
     """First minus second for every pair, with the interval over the shared resamples."""
     firsts, seconds = (list(places) for places in zip(*pairs, strict=True))
     # Rounded again: the difference of two rounded ratios must be 0 where the ratios are equal.
-    values = np.round(points[firsts] - points[seconds], _PLACES)
-    gaps = np.round(drawn[:, firsts] - drawn[:, seconds], _PLACES)
+    values = np.round(found.points[firsts] - found.points[seconds], _PLACES)
+    gaps = np.round(found.drawn[:, firsts] - found.drawn[:, seconds], _PLACES)
     intervals = percentile_intervals(gaps, level=level, of="paired bootstrap by item")
     return [
         Undefined(reason=_NO_VALUE, n=0)
@@ -369,9 +381,14 @@ def _adjusted(tests: Sequence[McNemar | SignFlip | Undefined]) -> list[float | N
 
 
 def _ranks(
-    columns: Sequence[str], pairs: Sequence[Pair], sign: int, alpha: float
-) -> dict[str, tuple[int, int, int, int]]:
-    """Best and worst rank of each column: by the tie rule, then by Holm."""
+    columns: Sequence[str],
+    values: Mapping[int, Measured],
+    pairs: Sequence[Pair],
+    sign: int,
+    *,
+    alpha: float,
+) -> tuple[Rank, ...]:
+    """The ranks that each column can have: by the tie rule, then by Holm."""
     better = dict.fromkeys(columns, 0)
     worse, better_holm, worse_holm = dict(better), dict(better), dict(better)
     for pair in pairs:
@@ -386,9 +403,14 @@ def _ranks(
             better_holm[loser] += 1
             worse_holm[winner] += 1
     total = len(columns)
-    return {
-        column: (
-            1 + better[column], total - worse[column], 1 + better_holm[column], total - worse_holm[column]
+    return tuple(
+        Rank(
+            column=columns[place],
+            value=value,
+            best=1 + better[columns[place]],
+            worst=total - worse[columns[place]],
+            best_holm=1 + better_holm[columns[place]],
+            worst_holm=total - worse_holm[columns[place]],
         )
-        for column in columns
-    }  # fmt: skip
+        for place, value in values.items()
+    )

@@ -202,54 +202,54 @@ class _Ratio:
 def _plan(counted: Tally, thresholds: Sequence[str]) -> Iterator[_Ratio]:
     """Every metric as a ratio, with its exact denominator."""
     every = counted.runs
-    correct, wrong, away = counted.of(C), counted.of(E), counted.of(A)
-
-    def over(name: str, numerator: Counts, denominator: Counts, missing: str, classes: bool = True) -> _Ratio:
-        if classes and (unclassed := int(counted.unclassed[denominator > 0].sum())):
-            missing = f"{unclassed:,} answers have a score and no class; set a threshold"
-            denominator = np.zeros_like(denominator)
-        bottom = _exact(denominator, every)
-        value = _exact(numerator, every) / bottom if bottom else None
-        return _Ratio(
-            name=name,
-            numerator=numerator / every,
-            denominator=denominator / every,
-            value=value,
-            share=True,
-            missing=missing,
-        )
-
-    def among(items: NDArray[np.bool_]) -> Counts:
-        return np.where(items, every, 0)
-
-    expects = {kind: counted.expects == kind for kind in ("answer", "abstention", "corrected_premise")}
-    yield over("accuracy", correct, every, "there are no items")
-    yield over("error_when_attempted", wrong, correct + wrong, "no answer was attempted")
-    # A, R and F are found by rule in open-ended answers too, so that these three need no threshold.
-    yield over("abstention", away, every, "there are no items", classes=False)
-    yield over("refusal", counted.of(R), every, "there are no items", classes=False)
-    yield over("failure", counted.of(F), every, "there are no items", classes=False)
-    asked = expects["answer"]
-    yield over(
-        "accuracy_expected", np.where(asked, correct, 0), among(asked), "no item expects a plain answer"
-    )
-    yield over("accuracy_without_failures", correct, every - counted.of(F), "every answer is a failure")
-    none = expects["abstention"]
-    yield over(
-        "correct_abstention", np.where(none, away, 0), among(none), "no item expects an abstention", False
-    )
-    yield over("abstention_precision", np.where(none, away, 0), away, "no answer is an abstention", False)
-    premise = expects["corrected_premise"]
-    yield over(
-        "premise_corrected", np.where(premise, correct, 0), among(premise), "no item has a premise to correct"
-    )
-    kept_back = np.where(counted.sensitive, counted.of(A, R), 0)
-    yield over(
-        "over_refusal", kept_back, among(counted.sensitive), "no legitimate item looks sensitive", False
-    )
+    correct, wrong = counted.of(C), counted.of(E)
+    yield _over(counted, "accuracy", correct, every, "there are no items")
+    yield _over(counted, "error_when_attempted", wrong, correct + wrong, "no answer was attempted")
+    for name, outcome in (("abstention", A), ("refusal", R), ("failure", F)):
+        yield _over(counted, name, counted.of(outcome), every, "there are no items", by_rule=True)
+    answered = every - counted.of(F)
+    yield _over(counted, "accuracy_without_failures", correct, answered, "every answer is a failure")
+    yield from _special(counted)
     yield _mean_score(counted)
     for t in thresholds:
         yield _penalised_ratio(counted, t)
+
+
+def _special(counted: Tally) -> Iterator[_Ratio]:
+    """The metrics of the items that expect one thing or another, or look sensitive."""
+    every, correct, away = counted.runs, counted.of(C), counted.of(A)
+
+    def among(name: str, items: NDArray[np.bool_], counts: Counts, missing: str, by_rule: bool) -> _Ratio:
+        return _over(
+            counted, name, np.where(items, counts, 0), np.where(items, every, 0), missing, by_rule=by_rule
+        )
+
+    plain, none, premise = (counted.expects == kind for kind in ("answer", "abstention", "corrected_premise"))
+    yield among("accuracy_expected", plain, correct, "no item expects a plain answer", False)
+    yield among("correct_abstention", none, away, "no item expects an abstention", True)
+    yield among("premise_corrected", premise, correct, "no item has a premise to correct", False)
+    kept_back = counted.of(A, R)
+    yield among("over_refusal", counted.sensitive, kept_back, "no legitimate item looks sensitive", True)
+    rightly = np.where(none, away, 0)
+    yield _over(counted, "abstention_precision", rightly, away, "no answer is an abstention", by_rule=True)
+
+
+def _over(
+    counted: Tally, name: str, numerator: Counts, denominator: Counts, missing: str, *, by_rule: bool = False
+) -> _Ratio:
+    """One proportion. Where it is found ``by_rule`` (A, R and F), open-ended answers need no threshold."""
+    unclassed = 0 if by_rule else int(counted.unclassed[denominator > 0].sum())
+    if unclassed:
+        missing = f"{unclassed:,} answers have a score and no class; set a threshold"
+    bottom = _exact(denominator, counted.runs)
+    return _Ratio(
+        name=name,
+        numerator=numerator / counted.runs,
+        denominator=denominator / counted.runs,
+        value=_exact(numerator, counted.runs) / bottom if bottom and not unclassed else None,
+        share=True,
+        missing=missing,
+    )
 
 
 def _mean_score(counted: Tally) -> _Ratio:
