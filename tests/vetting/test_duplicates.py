@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import msgspec
 import pytest
 
 from lacre.registry.items import Candidate, Part, Passage, Payload
 from lacre.registry.rules import default_rules
+from lacre.registry.workspace import Workspace
 from lacre.vetting.duplicates import Duplicates, Member, compare_keys, find_duplicates
 
 RULES = default_rules().duplicates
@@ -173,3 +175,16 @@ def test_the_same_items_in_any_order_give_the_same_pairs() -> None:
         return {(frozenset({p.first.item, p.second.item}), p.kind, p.keys) for p in result.pairs}
 
     assert names(found(*items)) == names(found(*items[::-1]))
+
+
+def test_the_example_has_one_near_duplicate_and_one_shared_passage() -> None:
+    items = Workspace(Path(__file__).parents[2]).items("exemplo")
+    layers = {
+        layer: [Candidate(id=item.id, payload=item.payload) for item in items if item.layer == layer]
+        for layer in ("official", "open")
+    }
+    result = find_duplicates(layers["open"], {"official": layers["official"]}, RULES)
+    (pair,) = result.pairs
+    assert (pair.second.item, pair.kind) == ("of-2026-4", "variant")
+    (group,) = result.passages
+    assert [member.item for member in group.members] == ["ex-3630", "ex-6d08"]
