@@ -105,7 +105,9 @@ class Stage:
         with self.vault() as vault, vault.change() as change:
             keep_checks(change, checks)
 
-    def freeze(self, *, forced: Mapping[str, Must] | None = None, hours: int = 24) -> Frozen:
+    def freeze(
+        self, *, forced: Mapping[str, Must] | None = None, hours: int = 24, again: str | None = None
+    ) -> Frozen:
         self.draws += 1
         source = LotteryDraw(draw=self.draws, due=instant(self.now + timedelta(hours=hours)))
         with self.vault() as vault:
@@ -119,6 +121,7 @@ class Stage:
                 required=[CORPUS],
                 signer=self.key,
                 forced=forced,
+                again=again,
             )
 
     def close(self, content: bytes | None = None) -> DrawRecord:

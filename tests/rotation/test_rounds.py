@@ -111,6 +111,25 @@ def test_a_closing_is_frozen_once(tmp_path: Path) -> None:
         play.freeze()
 
 
+def test_a_freeze_whose_randomness_never_came_is_given_up_in_public(tmp_path: Path) -> None:
+    play = stage(tmp_path)
+    play.add(items(6), "b1")
+    with pytest.raises(InputError, match="no freeze waits to be given up"):
+        play.freeze(again="o sorteio foi cancelado")
+    play.freeze()
+    play.now += timedelta(days=9)
+    with pytest.raises(InputError, match="--again: is empty"):
+        play.freeze(again="")
+    play.freeze(again="o sorteio foi cancelado")
+    play.close()
+    found = play.audit()
+    assert [(r.standing, r.opened) for r in found.rounds] == [("failed", len(play.public.openings(1)))]
+    assert [f.what for f in found.findings] == [
+        "it was frozen 2 times, on lines 4, 5: the draw could be picked among them"
+    ]
+    assert (play.public.folder(1) / "given-up-1.freeze.dsse.json").is_file()
+
+
 def test_a_draw_waits_for_its_randomness(tmp_path: Path) -> None:
     play = stage(tmp_path)
     play.add(items(3), "b1")

@@ -109,6 +109,11 @@ def plan(beacon: Path | None, benchmark: str | None, as_json: bool) -> None:
     "--require", "required", multiple=True, metavar="CORPUS",
     help="Items must be kept against this corpus, besides those that the benchmark requires.",
 )  # fmt: skip
+@click.option(
+    "--again", metavar="REASON",
+    help="Give up the freeze that waits, for randomness that never came. It is published, and the audit of "
+    "this closing fails for ever.",
+)  # fmt: skip
 @click.option("--authority", metavar="URL", help="Have the freeze stamped by this RFC 3161 authority.")
 @_VAULT
 @IDENTITY
@@ -121,6 +126,7 @@ def freeze(
     due: str | None,
     forces: tuple[str, ...],
     required: tuple[str, ...],
+    again: str | None,
     authority: str | None,
     folder: Path,
     identity: Path | None,
@@ -151,6 +157,7 @@ def freeze(
             required=sorted({*ground.required, *required}),
             signer=key,
             forced=forced,
+            again=again,
         )
     stamp = None if authority is None else _stamped(ground, frozen, authority)
     if as_json:

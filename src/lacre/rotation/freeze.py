@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
 from lacre.errors import Fault, InputError, RecordError
-from lacre.registry.events import Freeze
+from lacre.registry.events import Freeze, Incident
 from lacre.registry.matrix import cell_name
 from lacre.registry.rules import Rules
 from lacre.rotation.beacon import Source, instant, source_due, source_name
@@ -28,6 +28,7 @@ def freeze(
     required: Sequence[str],
     checks: Checks,
     forced: Mapping[str, Must] | None = None,
+    again: bool = False,
 ) -> Frozen:
     """The ground of the next closing: every private item, what must open, what leaves, and the randomness to come.
 
@@ -39,13 +40,17 @@ def freeze(
         required: corpora that every item must be kept against.
         checks: what vetting said of the items' present text.
         forced: items that must open, and why.
+        again: whether a freeze that waits is given up for this one. The audit will say so for ever.
 
     Raises:
         InputError: the closing is frozen already, the randomness is due, there is nothing to freeze, or what is
             forced is no private item.
         RecordError: items that are not ``keep``, nor waived, against a required corpus; every one is listed (L7).
     """
-    _refuse_frozen(public.history.pending)
+    if not again:
+        _refuse_frozen(public.history.pending)
+    elif public.history.pending is None:
+        raise InputError("--again", "no freeze waits to be given up", "Leave it out")
     _refuse_due(source, now)
     if not public.private:
         raise InputError(public.commitments, "no private items to freeze", "Seal some with `lacre vault add`")
@@ -80,6 +85,18 @@ def freeze_event(frozen: Frozen, digest: str) -> Freeze:
         beacon=source_name(frozen.source),
         due=instant(source_due(frozen.source)),
     )
+
+
+def given_up(public: Public, reason: str) -> Incident:
+    """The ledger's line about a freeze that is given up for another.
+
+    Raises:
+        InputError: no reason is given.
+    """
+    if not reason.strip():
+        raise InputError("--again", "is empty", "Say why, in words that outsiders may read")
+    what = f"the freeze of {public.history.next_round} was given up: {reason}"
+    return Incident(what=what, benchmark=public.benchmark)
 
 
 def frozen_items(public: Public, rows: Sequence[Row], forced: Mapping[str, Must]) -> tuple[FrozenItem, ...]:
@@ -132,7 +149,8 @@ def _refuse_frozen(pending: Entry[Freeze] | None) -> None:
         raise InputError(
             f"closing {pending.event.round}",
             f"was frozen at {pending.at}, for {pending.event.beacon}",
-            "A draw is frozen once: carry it out with `lacre round split` or `lacre round rotate`",
+            "A draw is frozen once: carry it out with `lacre round split` or `lacre round rotate`, "
+            "or see --again",
         )
 
 

@@ -13,12 +13,13 @@ from pathlib import Path
 from lacre.digest import sha256
 from lacre.errors import InputError
 from lacre.registry import ledger as ledgers
+from lacre.registry.events import Event
 from lacre.registry.items import Item
 from lacre.registry.ledger import Signer
 from lacre.registry.rules import Rules
 from lacre.rotation.beacon import Source, instant
 from lacre.rotation.closing import Unsealed, close, done_already, pending
-from lacre.rotation.freeze import freeze, freeze_event
+from lacre.rotation.freeze import freeze, freeze_event, given_up
 from lacre.rotation.public import Public, commitments_path, ledger_path, read_public
 from lacre.rotation.records import FREEZE_FILE, DrawRecord, Frozen, Must, freeze_statement, round_folder
 from lacre.rotation.retire import longer_ledger, supersede_event, supersede_target, void_events, waivers
@@ -40,23 +41,39 @@ def freeze_round(
     required: Sequence[str],
     signer: Signer,
     forced: Mapping[str, Must] | None = None,
+    again: str | None = None,
 ) -> Frozen:
     """Freeze the next closing: the signed file and the ledger's line appear together.
+
+    ``again``: why the freeze that waits is given up; it is published, and the old file stays beside the new one.
 
     Raises:
         InputError, RecordError: as :func:`lacre.rotation.freeze.freeze`.
     """
     public = _public(vault, root, benchmark)
     checks = verdicts_by_corpus(read_checks(vault))
-    frozen = freeze(public, rules, source, now=now, required=required, checks=checks, forced=forced)
+    frozen = freeze(
+        public,
+        rules,
+        source,
+        now=now,
+        required=required,
+        checks=checks,
+        forced=forced,
+        again=again is not None,
+    )
     envelope = dsse.sign(freeze_statement(frozen, public.ledger.content), signer)
-    event = freeze_event(frozen, sha256(envelope))
+    events: list[Event] = [freeze_event(frozen, sha256(envelope))]
+    if again is not None:
+        events.append(given_up(public, again))  # after it: the freeze is made on the head before
     folder = round_folder(public.registry, benchmark, frozen.number)
     with vault.change(root) as change:
+        if again is not None:
+            nth = sum(entry.event.round == frozen.round for entry in public.history.freezes)
+            old = (folder / FREEZE_FILE).read_bytes()
+            change.publish(_place(folder / f"given-up-{nth}.{FREEZE_FILE}", root), old)
         change.publish(_place(folder / FREEZE_FILE, root), envelope)
-        change.publish(
-            _place(ledger_path(public.registry), root), longer_ledger(public, [event], now, signer)
-        )
+        change.publish(_place(ledger_path(public.registry), root), longer_ledger(public, events, now, signer))
     return frozen
 
 
