@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from lacre.errors import RecordError
 from lacre.registry.verdicts import Decision, Finding, Verdict
+from lacre.registry.waivers import finding_id
 from lacre.report.vetting import (
     CorpusRow,
     Evidence,
@@ -360,3 +361,28 @@ def test_a_long_page_is_drawn_within_ten_seconds_and_three_kilobytes_a_finding()
     text = render(big_page(10_000, 3_000, 3))
     assert time.process_time() - start < 10
     assert text.count('<article class="finding">') == 9_000
+
+
+def test_the_finding_that_weighs_most_decides_whatever_its_class(page: VettingPage) -> None:
+    long = one_item("ex-1", "a b", "a b").items[0].evidence[0]
+    excused = msgspec.structs.replace(
+        long, finding=msgspec.structs.replace(long.finding, words=60, shard="longa.txt"), weight="keep"
+    )
+    quotation = msgspec.structs.replace(
+        long,
+        finding=msgspec.structs.replace(long.finding, class_="quotation", shard="curta.txt"),
+        weight="drop",
+    )
+    given = one_item("ex-1", "a b", "a b")
+    row = msgspec.structs.replace(given.items[0], evidence=(excused, quotation))
+    text = render(msgspec.structs.replace(given, items=(row,)))
+    assert text.index("curta.txt") < text.index("longa.txt")
+    assert "classe: citação" in text
+
+
+def test_each_finding_shows_the_name_by_which_it_is_waived(page: VettingPage) -> None:
+    text = render(page)
+    for row in page.items:
+        if row.verdict.verdict != "keep":
+            for evidence in row.evidence:
+                assert f"<code>{finding_id(evidence.finding)}</code>" in text

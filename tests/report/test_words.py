@@ -8,7 +8,7 @@ import pytest
 
 from lacre.registry.verdicts import Channel, Check, Class, Decision, Finding, Verdict
 from lacre.report import words
-from lacre.report.page import ItemRow, Thresholds
+from lacre.report.page import Evidence, ItemRow, Thresholds
 
 RULES = Thresholds(n=13, review_from=8, rare_min_words=8, rare_drop=0.9, rare_review=0.75, max_unread=0.001)
 
@@ -116,36 +116,36 @@ def finding(check: Check, words_: int, class_: Class = "copy", score: float = 1.
         pytest.param(
             "drop",
             finding("overlap", 1200),
-            "1\u202f200 palavras seguidas iguais.",
-            "1\u202f200 words in a row in common.",
+            "1\u202f200 palavras seguidas iguais, classe: cópia.",
+            "1\u202f200 words in a row in common, class: copy.",
             id="a long run",
         ),
         pytest.param(
             "review",
             finding("overlap", 9),
-            "9 palavras seguidas iguais, menos que 13.",
-            "9 words in a row in common, fewer than 13.",
+            "9 palavras seguidas iguais, classe: cópia, menos que 13.",
+            "9 words in a row in common, class: copy, fewer than 13.",
             id="a short run",
         ),
         pytest.param(
             "review",
             finding("overlap", 1),
-            "1 palavra igual, menos que 13.",
-            "1 word in common, fewer than 13.",
+            "1 palavra igual, classe: cópia, menos que 13.",
+            "1 word in common, class: copy, fewer than 13.",
             id="one word",
         ),
         pytest.param(
             "review",
             finding("overlap", 40, "quotation"),
-            "40 palavras seguidas iguais, mas classe: citação.",
-            "40 words in a row in common, but its class is quotation.",
+            "40 palavras seguidas iguais, classe: citação, em parte fora das palavras próprias do item.",
+            "40 words in a row in common, class: quotation, in part not the item's own words.",
             id="a declared quotation",
         ),
         pytest.param(
             "drop",
             finding("rare_sentence", 11, score=0.999),
-            "Frase mais rara, 99% igual (11 palavras).",
-            "Rarest sentence, 99% alike (11 words).",
+            "Frase mais rara, 99% igual (11 palavras), classe: cópia.",
+            "Rarest sentence, 99% alike (11 words), class: copy.",
             id="the rarest sentence",
         ),
     ],
@@ -153,7 +153,14 @@ def finding(check: Check, words_: int, class_: Class = "copy", score: float = 1.
 def test_the_page_words_the_reason_from_the_deciding_finding(
     verdict: Decision, found: Finding, pt: str, en: str
 ) -> None:
-    assert words.reason(row(verdict), found, RULES) == (pt, en)
+    evidence = Evidence(finding=found, excerpt="", weight=verdict)
+    assert words.reason(row(verdict), evidence, RULES) == (pt, en)
+
+
+def test_a_kept_item_with_a_waived_finding_says_so() -> None:
+    evidence = Evidence(finding=finding("overlap", 20), excerpt="", weight="keep", waived=True)
+    pt, _ = words.reason(row("keep"), evidence, RULES)
+    assert pt == "20 palavras seguidas iguais, dispensado por quem responde por isso."
 
 
 def test_the_caption_says_the_rest_in_both_languages() -> None:

@@ -57,16 +57,17 @@ def finding_id(finding: Finding) -> str:
     The same match has the same name in every run over the same documents, wherever the corpus is kept: of its
     name only the last part counts.
     """
-    place = [
+    parts = (
         finding.item,
         finding.check,
         Path(finding.corpus).name,
         finding.shard,
         finding.document,
-        list(finding.bytes),
-        list(finding.item_words),
-    ]
-    return "f" + digest.sha256(digest.canonical(place))[:16]
+        *map(str, (*finding.bytes, *finding.item_words)),
+    )
+    # Lengths before the parts: no two places give the same text. Names of files may hold half a character.
+    told = "".join(f"{len(part)}:{part}" for part in parts)
+    return "f" + digest.sha256(told.encode("utf-8", "surrogatepass"))[:16]
 
 
 def read_waivers(path: Path) -> tuple[Waiver, ...]:

@@ -74,6 +74,8 @@ def _evidence(sheets: Sheets, judged: Judged) -> Evidence:
         excerpt=before + matched + after,
         item_marks=tuple(item_marks(sheets, judged.place)),
         document_marks=((len(before), len(before) + len(matched)),) if matched else (),
+        weight=judged.weight,
+        waived=judged.waived,
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from lacre.errors import Fault, RecordError
 from lacre.registry.records import Record
-from lacre.registry.verdicts import Finding, Verdict
+from lacre.registry.verdicts import Decision, Finding, Verdict
 
 Span = tuple[int, int]
 
@@ -76,12 +76,16 @@ class Evidence(Record):
         item_marks: (field name, start, end) in characters of that field's text, end not included.
         document_marks: (start, end) in characters of ``excerpt``.
         excerpt: text of the document around the match.
+        weight: how hard it weighs against the item; ``keep`` when it is excused. None: by its length alone.
+        waived: a person answers for it.
     """
 
     finding: Finding
     excerpt: str
     item_marks: tuple[tuple[str, int, int], ...] = ()
     document_marks: tuple[Span, ...] = ()
+    weight: Decision | None = None
+    waived: bool = False
 
 
 class ItemRow(Record):

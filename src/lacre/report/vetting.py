@@ -19,6 +19,7 @@ from markupsafe import Markup
 
 from lacre import jsonl
 from lacre.registry.verdicts import Decision, Finding
+from lacre.registry.waivers import finding_id
 from lacre.report import words
 from lacre.report.marks import marked
 from lacre.report.page import (
@@ -107,9 +108,19 @@ def write(page: VettingPage, path: Path) -> None:
 class _Shown:
     """A finding as drawn: the item's fields on one side, the document on the other."""
 
-    finding: Finding
+    evidence: Evidence
     fields: tuple[tuple[words.Pair, bool, Markup], ...]
     excerpt: Markup
+
+    @property
+    def finding(self) -> Finding:
+        """The finding itself."""
+        return self.evidence.finding
+
+    @property
+    def name(self) -> str:
+        """By which it is waived."""
+        return finding_id(self.finding)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +159,11 @@ class _Row:
         return sorted({shown.finding.class_ for shown in self.evidence})
 
     @property
+    def top_fields(self) -> list[words.Pair]:
+        """Fields that the deciding finding covers."""
+        return [words.field_label(name) for name in self.top.fields] if self.top else []
+
+    @property
     def corpora(self) -> list[str]:
         """Corpora of the findings, sorted."""
         return sorted({shown.finding.corpus for shown in self.evidence})
@@ -158,22 +174,22 @@ def _kind(field: str) -> str:
 
 
 def _row(item: ItemRow, rules: Thresholds) -> _Row:
-    ranked = sorted(item.evidence, key=lambda evidence: _weight(evidence.finding, rules))
-    deciding = ranked[0].finding if ranked else None
+    ranked = sorted(item.evidence, key=lambda evidence: _weight(evidence, rules))
+    deciding = ranked[0] if ranked else None
     reason = words.reason(item, deciding, rules)
     if item.verdict.verdict == "keep":
-        return _Row(item, reason, tuple(_Shown(evidence.finding, (), Markup()) for evidence in ranked), ())
+        return _Row(item, reason, tuple(_Shown(evidence, (), Markup()) for evidence in ranked), ())
     evidence = tuple(_shown(item, one) for one in ranked)
     return _Row(item, reason, evidence, () if evidence else _fields(item, ()))
 
 
-def _weight(finding: Finding, rules: Thresholds) -> tuple[object, ...]:
-    """Sorts the deciding finding first: what counts as a leak, what reaches the rule, the longest."""
-    excused = finding.class_ in ("quotation", "boilerplate")
+def _weight(evidence: Evidence, rules: Thresholds) -> tuple[object, ...]:
+    """Sorts the deciding finding first: what weighs most, what reaches the rule, the longest."""
+    finding = evidence.finding
     decides = finding.words >= rules.n if finding.check == "overlap" else finding.score >= rules.rare_drop
     place = (finding.corpus, finding.shard, finding.document, finding.bytes, finding.item_words)
     return (
-        excused,
+        _ORDER["drop"] if evidence.weight is None else _ORDER[evidence.weight],
         not decides,
         finding.check,
         -finding.words,
@@ -186,7 +202,7 @@ def _weight(finding: Finding, rules: Thresholds) -> tuple[object, ...]:
 
 def _shown(item: ItemRow, evidence: Evidence) -> _Shown:
     return _Shown(
-        evidence.finding,
+        evidence,
         _fields(item, evidence.item_marks),
         marked(evidence.excerpt, evidence.document_marks),
     )

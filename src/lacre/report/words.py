@@ -8,7 +8,7 @@ from functools import lru_cache
 from markupsafe import Markup
 
 from lacre.registry.verdicts import Channel, Class, Decision, Finding
-from lacre.report.page import ItemRow, Thresholds
+from lacre.report.page import Evidence, ItemRow, Thresholds
 
 Pair = tuple[str, str]
 
@@ -199,7 +199,7 @@ def caption(finding: Finding) -> Pair:
     return " · ".join(pt), " · ".join(en)
 
 
-def reason(row: ItemRow, deciding: Finding | None, rules: Thresholds) -> Pair:
+def reason(row: ItemRow, deciding: Evidence | None, rules: Thresholds) -> Pair:
     """The deciding reason in both languages: as the verdict gives it, else in the page's own words."""
     pt, en = _reason(row.verdict.verdict, deciding, rules)
     given = row.verdict.reasons[0] if row.verdict.reasons else en
@@ -208,9 +208,12 @@ def reason(row: ItemRow, deciding: Finding | None, rules: Thresholds) -> Pair:
     return (row.reasons_pt[0] if row.reasons_pt else pt), given
 
 
-def _reason(decision: Decision, finding: Finding | None, rules: Thresholds) -> Pair:
+def _reason(decision: Decision, deciding: Evidence | None, rules: Thresholds) -> Pair:
     match decision:
         case "keep":
+            if deciding is not None and deciding.waived:
+                pt, en = headline(deciding.finding)
+                return f"{pt}, dispensado por quem responde por isso.", f"{en}, waived by who answers for it."
             return (
                 "Nada que pese foi achado no que se leu.",
                 "Nothing that counts was found in what was read.",
@@ -226,16 +229,21 @@ def _reason(decision: Decision, finding: Finding | None, rules: Thresholds) -> P
                 "A corpus was not read far enough for a verdict.",
             )
         case "drop" | "review":
-            if finding is None:
+            if deciding is None:
                 return "Motivo não informado.", "No reason was given."
-            return _matched(finding, rules)
+            return _matched(deciding, rules)
 
 
-def _matched(finding: Finding, rules: Thresholds) -> Pair:
+def _matched(evidence: Evidence, rules: Thresholds) -> Pair:
+    finding = evidence.finding
     pt, en = headline(finding)
-    if finding.class_ in ("quotation", "boilerplate"):
-        kind = CLASSES[finding.class_]
-        return f"{pt}, mas classe: {kind[0]}.", f"{en}, but its class is {kind[1]}."
+    kind = CLASSES[finding.class_]
+    pt, en = f"{pt}, classe: {kind[0]}", f"{en}, class: {kind[1]}"
     if finding.check == "overlap" and finding.words < rules.n:
         return f"{pt}, menos que {rules.n}.", f"{en}, fewer than {rules.n}."
+    if finding.check == "overlap" and evidence.weight == "review":
+        return (
+            f"{pt}, em parte fora das palavras próprias do item.",
+            f"{en}, in part not the item's own words.",
+        )
     return f"{pt}.", f"{en}."

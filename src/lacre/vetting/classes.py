@@ -26,7 +26,6 @@ LEAST_PASTED = 13  # words of such a run; shorter items are whole by chance
 HEADING = 5  # words before an item's text in its booklet, such as its number ...
 SURE = 30  # ... which a run of so many words may leave out
 ALIKE = 0.9  # similarity from which an aligned sentence counts as one that stands there
-LEAST_WORDINGS = 2  # mentions of articles and laws about a match, in text that quotes one
 LONGEST_NAME = 20  # words
 LEAST_CAPITALS = 3
 CAPITALS = 0.75  # share of the words that count
@@ -113,7 +112,8 @@ def class_of(ground: Ground, place: Place) -> Class:
     Nothing but approved phrases is boilerplate, nothing but a declared passage a quotation. In the text of a
     statute, or worded like one, it is a statute, unless the document goes on to ask, holds half the item in
     one run, begins as the
-    item does, or tells a story. A run of capitals is a name. What many items share is boilerplate, or a source
+    item does, or tells a story. A run of capitals is a name, and so is the
+    title of a work in a source line. What many items share is boilerplate, or a source
     that they quote when it is long. Where the document holds what the item asks, the match is a copy; where it
     holds only what the item quotes, a quotation. All else is a copy.
     """
@@ -139,6 +139,8 @@ def class_of(ground: Ground, place: Place) -> Class:
             return "quotation"
     if view.asked() >= ASKED:
         return "copy"
+    if view.outline.source[view.seen].mean() >= MOSTLY:
+        return "name"
     return "quotation" if view.quoted() else "copy"
 
 
@@ -163,11 +165,14 @@ class _View:
         return sum(int(self.question[first:last].sum()) for first, last in self.place.near)
 
     def statute(self) -> bool:
-        """Whether the document is a statute here, or the match worded like one and no more."""
-        if self.place.setting.statute or (wordings(self.matched) > 0 and self.asked() < ASKED):
+        """Whether the document is a statute here, or names laws about words that are all it has of the item."""
+        setting, place = self.place.setting, self.place
+        if setting.statute:
             return True
-        around = " ".join(self.place.excerpt)
-        return wordings(around) >= LEAST_WORDINGS and not self.place.setting.of_exam
+        if not setting.readable:
+            return False
+        alone = self.asked() < ASKED or (len(place.near) == 1 and place.words < PASTED * self.size)
+        return alone and not asks(self.matched) and (wordings(self.matched) > 0 or setting.legal)
 
     def pasted(self) -> bool:
         """Whether what stands in a statute is not of it: it asks, it is half of the item, or it tells a story."""

@@ -64,6 +64,7 @@ class Outline(NamedTuple):
         leaned: before a question that speaks of "the text", though nothing says where that is from.
         asked: what is asked: the question, the options, the expected answers; what is quoted left out.
         exam: language that only exams speak ("assinale a alternativa correta").
+        source: in the line that says where a text is from.
         formula: how exams say where a text is from ("Disponível em: ... Acesso em: ...").
         capital: begins with a capital inside a sentence; ``content``: counts when capitals are counted.
     """
@@ -72,6 +73,7 @@ class Outline(NamedTuple):
     leaned: Flags
     asked: Flags
     exam: Flags
+    source: Flags
     formula: Flags
     capital: Flags
     content: Flags
@@ -98,6 +100,7 @@ def outline(sheets: Sheets, item: int) -> Outline:
             spans.flag(found.leaned[here], [(0, asked)])
         if question:
             spans.flag(found.exam[here], [match.span() for match in _EXAM.finditer(field.text)])
+        spans.flag(found.source[here], list(_citations(field.text)))
         spans.flag(found.formula[here], [match.span() for match in _FORMULA.finditer(field.text)])
         _capitals(field.text, spans, found.capital[here], found.content[here])
     return found

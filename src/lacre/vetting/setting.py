@@ -32,26 +32,33 @@ class Setting(NamedTuple):
 
     Attributes:
         words: words, blanks between them.
+        plain: share of their characters in words of letters only, 0 to 1; punctuation around them is left aside.
         built: marks by which statutes are built: "Art. 5º Todos", "§ 2º O", "IV - ", "(Incluído pela".
         exam: marks of exams: numbered questions, letters before options, "assinale".
-        plain: words of letters only, but for the punctuation around them.
+        cited: how often laws and articles are named.
     """
 
     words: int
+    plain: float
     built: int
     exam: int
-    plain: int
+    cited: int
 
     @property
     def readable(self) -> bool:
         """Whether the text around can be read: neither glyph codes nor a table of figures."""
-        return self.plain >= PLAIN * self.words
+        return self.plain >= PLAIN
 
     @property
     def statute(self) -> bool:
         """Whether the match stands in the text of a statute."""
         dense = self.built >= LEAST_BUILT and self.built * 100 >= BUILT_PER_100 * self.words
         return self.readable and dense and self.built > self.exam
+
+    @property
+    def legal(self) -> bool:
+        """Whether the text about the match quotes or discusses laws, and is no exam."""
+        return self.readable and self.cited >= LEAST_CITED and not self.of_exam
 
     @property
     def of_exam(self) -> bool:
@@ -62,7 +69,8 @@ class Setting(NamedTuple):
 LEAST_BUILT = 2
 BUILT_PER_100 = 0.6  # words
 LEAST_EXAM = 3
-PLAIN = 0.6  # share of words; prose has 0.85 and more
+LEAST_CITED = 3
+PLAIN = 0.5  # of the characters; prose has 0.9
 _PLAIN = re.compile(
     r"""(?<!\S)[*_"“'‘«(\[]*[A-Za-zÀ-ÖØ-öø-ÿ]+(?:-[A-Za-zÀ-ÖØ-öø-ÿ]+)*[-*_"”'’»)\].,;:!?…]*(?!\S)"""
 )
@@ -73,11 +81,13 @@ def setting(around: bytes) -> Setting:
     text = around.decode("utf-8", "ignore")
     # What a broken font leaves between words, often in place of a blank.
     text = text.replace("\ufffd", " ")
+    words = text.split()
     return Setting(
-        words=len(text.split()),
+        words=len(words),
+        plain=round(sum(map(len, _PLAIN.findall(text))) / max(1, sum(map(len, words))), 2),
         built=sum(1 for _ in _BUILT.finditer(text)),
         exam=sum(1 for _ in _EXAM.finditer(text)),
-        plain=sum(1 for _ in _PLAIN.finditer(text)),
+        cited=wordings(text),
     )
 
 
