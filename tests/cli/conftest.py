@@ -9,8 +9,11 @@ import pytest
 from tests.engine.server import Say, Server, always
 
 from lacre import jsonl
+from lacre.engine.classified import ClassifiedAnswer, extractions
+from lacre.registry import audits
 from lacre.registry.items import Item, Part, Payload, Source
 from lacre.registry.workspace import create_workspace
+from lacre.scoring.outcomes import Outcome
 
 MATRIX = """\
 [axes]
@@ -101,6 +104,16 @@ alfa,q2,A,C,direito
 """
 
 
+REPLIES = """\
+column,item,answer,finish
+alfa,q1,"A resposta correta é a letra B.\nConfiança: 90%",stop
+alfa,q2,Não sei.,stop
+beta,q1,"Fico entre A e B.",stop
+beta,q2,Resposta: A,content_filter
+gama,q1,Oito,stop
+"""
+
+
 @pytest.fixture(scope="session")
 def column_server() -> Iterator[Server]:
     """A column that answers B to everything."""
@@ -128,6 +141,25 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, column_server: Se
     (root / "items.csv").write_text(plain, encoding="utf-8")
     (root / "answers.csv").write_text(ANSWERS, encoding="utf-8")
     (root / "letters.csv").write_text(LETTERS, encoding="utf-8")
+    (root / "replies.csv").write_text(REPLIES, encoding="utf-8")
+    read = [
+        ClassifiedAnswer(
+            column="alfa",
+            item=f"q{number}",
+            repetition=1,
+            sha256="0" * 64,
+            letter="B",
+            outcome=Outcome.CORRECT,
+            rule="label",
+        )
+        for number in (1, 2)
+    ]
+    jsonl.write(root / "classified.jsonl", read)
+    audit = audits.draw(extractions(read), seed=7, source="0" * 64, size=2)
+    for each in audit.extractions:
+        check = audits.Check(extraction=each.id, right="B", who="Ana", when="2025-01-01T00:00:00Z")
+        audit = audits.add_check(audit, check)
+    audits.write_audit(root / "audit.jsonl", audit)
     (root / "verdicts.csv").write_text(VERDICTS, encoding="utf-8")
     (root / "scores.jsonl").write_text(SCORES, encoding="utf-8")
     # The inventory that comes with the repository.

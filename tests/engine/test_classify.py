@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lacre.engine.classify import (
@@ -31,6 +31,14 @@ BLANK = dict.fromkeys("ABCDE", "")
 CITIES = {"A": "10 m/s", "B": "Rio de Janeiro", "C": "42", "D": "São Paulo", "E": "Nenhuma das anteriores"}
 
 ASSERTED = (
+    ("Escolho B. Ou melhor, C.", "C"),
+    ("Resposta: B. Ops, C.", "C"),
+    ("Resposta: B\n\nNa verdade, C.", "C"),
+    ("Letra B... pensando melhor, D", "D"),
+    ("Resposta: B. Desculpe, quis dizer C.", "C"),
+    ("Answer: B. Sorry, I meant D.", "D"),
+    ("Resposta: B. Ops, C. Não, espera: B.", "B"),
+    ("Portanto a alternativa correta é a alternativa: 'B'", "B"),
     ("Não é a B. É a C.", "C"),
     ("A alternativa correta não é a B, mas sim a D.", "D"),
     ("Não pode ser a letra A; marco D.", "D"),
@@ -157,6 +165,11 @@ ASSERTED = (
 )
 
 NOT_ASSERTED = (
+    "Resposta: B (ou C)",
+    "Resposta: B; talvez C.",
+    "Resposta: B. Mas poderia ser C.",
+    "A resposta é B, mas C também serve.",
+    "Resposta: B, ou quem sabe a D.",
     "A alternativa B está incorreta.",
     "A resposta não é a B.",
     "A) 10\nB) 20\nC) 30\nD) 40\nE) 50",
@@ -229,6 +242,8 @@ AGAINST_TEXT = (
 )
 
 PHRASES = (
+    ("I cannot answer this question because the image is missing.", "A"),
+    ("It is not possible to determine the value from the data.", "A"),
     ("Não sei.", "A"),
     ("não sei", "A"),
     ("Não sei a resposta.", "A"),
@@ -471,6 +486,7 @@ WORDS = st.sampled_from(
 )
 
 
+@settings(deadline=None)
 @given(st.lists(WORDS, max_size=30).map(" ".join))
 def test_any_words_give_one_class_or_one_reason(reply: str) -> None:
     found = classify(reply, CITIES)
@@ -479,6 +495,7 @@ def test_any_words_give_one_class_or_one_reason(reply: str) -> None:
     assert found.start is None or (found.end is not None and 0 <= found.start <= found.end <= len(reply))
 
 
+@settings(deadline=None)
 @given(st.text(max_size=300))
 def test_reading_keeps_every_place(reply: str) -> None:
     read = readable(reply)
@@ -487,12 +504,16 @@ def test_reading_keeps_every_place(reply: str) -> None:
     assert read.places[-1] == len(reply)
 
 
+@settings(deadline=None)
 @given(st.sampled_from([reply for reply, _ in ASSERTED]), st.sampled_from(["", "\n", "  ", "\u200b"]))
 def test_blanks_around_a_reply_change_nothing(reply: str, blank: str) -> None:
     assert letter(f"{blank}{reply}{blank}") == letter(reply)
 
 
 HOSTILE = (
+    "na verdade, ",
+    "ou talvez a letra ",
+    "mas ",
     "a ",
     "resposta ",
     "a alternativa que ",
@@ -510,9 +531,9 @@ HOSTILE = (
 
 @pytest.mark.parametrize("piece", HOSTILE)
 def test_a_long_reply_takes_time_in_proportion(piece: str) -> None:
-    begun = time.perf_counter()
+    begun = time.process_time()
     classify(piece * (100_000 // len(piece)), CITIES)
-    assert time.perf_counter() - begun < 5
+    assert time.process_time() - begun < 5
 
 
 def test_same_reply_same_record() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lacre.engine.confidence import NOT_STATED, confidence, without_confidence
@@ -84,11 +84,13 @@ def test_a_reply_that_states_none_says_so(reply: str) -> None:
     assert confidence(reply).missing == NOT_STATED
 
 
+@settings(deadline=None)
 @given(st.integers(0, 100))
 def test_every_percentage_is_read_back(percent: int) -> None:
     assert confidence(f"B\nConfiança: {percent}%").value == percent / 100
 
 
+@settings(deadline=None)
 @given(st.text(max_size=200))
 def test_any_text_gives_a_value_in_range_or_a_reason(reply: str) -> None:
     found = confidence(reply)
@@ -96,6 +98,7 @@ def test_any_text_gives_a_value_in_range_or_a_reason(reply: str) -> None:
     assert found.value is None or 0 <= found.value <= 1
 
 
+@settings(deadline=None)
 @given(st.text(max_size=60), st.integers(0, 100))
 def test_taking_the_statement_out_moves_nothing(answer: str, percent: int) -> None:
     reply = f"{answer}\nConfiança: {percent}%"

@@ -18,6 +18,7 @@ from lacre.errors import Exit, LacreError
 NOUNS = {
     "agreement": "lacre.cli.agreement:agreement",
     "boilerplate": "lacre.cli.boilerplate:boilerplate",
+    "classify": "lacre.cli.classify:classify",
     "column": "lacre.cli.column:column",
     "compare": "lacre.cli.compare:compare",
     "corpus": "lacre.cli.corpus:corpus",

@@ -17,8 +17,10 @@ from lacre.engine.letters import (
     Strength,
     assertions,
     is_letter,
+    joined,
     letters_of,
     listing,
+    rival,
     wrong_one,
 )
 from lacre.engine.phrases import PREMISE, phrase
@@ -254,6 +256,8 @@ def _decide(read: Readable, options: Mapping[str, str]) -> _Found:
     chosen = _chosen(read, found)
     if isinstance(chosen, str):
         return _Found(undecided=chosen)
+    if chosen is not None and rival(read, chosen, letters):
+        return _Found(undecided=SEVERAL)
     if chosen is not None:
         return _checked(read, chosen, options)
     if wrong_one(read, letters):
@@ -379,6 +383,6 @@ def _several(read: Readable, letters: frozenset[str]) -> bool:
     seen = {
         read.text[at]
         for at in range(len(read.text))
-        if read.text[at] in letters and is_letter(read, at, named=False)
+        if read.text[at] in letters and (is_letter(read, at, named=False) or joined(read, at, letters))
     }
     return len(seen) > 1

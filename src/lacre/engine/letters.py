@@ -14,7 +14,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from lacre.engine.readable import BOXED, Readable, sentences
+from lacre.engine.readable import BOXED, Readable
 
 
 class Strength(IntEnum):
@@ -64,6 +64,14 @@ _ABOUT = (
 
 _STOP = r"(?=\s*(?:[.!;:\n]|$|,\s*(?:e\s+nao|nao|pois|porque|ja\s+que|uma\s+vez)|\s(?:pois|porque|ja\s+que|because)\b))"
 
+_CHANGE = (
+    r"\b(?:espere|espera|pensando\s+(?:melhor|bem)|reconsider\w+|refazendo|revendo|corrigindo|corrijo|correcao|na\s+verdade|"
+    r"melhor\s+dizendo|ou\s+melhor|qu(?:er|is|ero)\s+dizer|minto|retific\w+|mudo|mudei|enganei|errei|equivoc\w+|desculpe|opa|ops"
+    r"|perdao|alias|digo|wait|actually|i\s+mean[t]?|or\s+rather|oops|on\s+second\s+thought|let\s+me\s+re\w+|correction|sorry"
+    r"|i\s+made|apos\s+(?:revis|reavali|anali)\w+|analisando\s+melhor)\b"
+)
+CHANGE = re.compile(_CHANGE)
+
 _PATTERNS: tuple[tuple[str, Strength, str], ...] = (
     (
         "label",
@@ -96,6 +104,12 @@ _PATTERNS: tuple[tuple[str, Strength, str], ...] = (
         r"(?:,?[\"“(][^\"”)\n]{1,200}[\"”)],?)?\s*(?:,[^,.\n]{1,80},)?"
         r"\s*(?:(?:tambem|also)\s+)?(?:e|esta|seria|is)\s+(?:(?:tambem|also)\s+)?(?:a\s+|o\s+|the\s+)?(?:(?:unic[ao]|mais|melhor|most)\s+)?"
         rf"(?:(?:resposta|{_NOUN}|one)\s+)?(?:que\s+melhor|que\s+mais|{_RIGHT}|resposta|melhor|answer)\b",
+    ),
+    (
+        "change of mind",
+        Strength.ASSERTION,
+        rf"{_CHANGE}[\s,.:;…!–—-]*(?:{_CHANGE}[\s,:]*)?(?:(?:a\s+)?(?:resposta|corret[ao]|cert[ao]|(?:the\s+)?answer)\s+)?"
+        rf"(?:(?:{_IS}|it\s+is|it's|it’s|fico\s+com|marco|para)\s+)?{_ONE}{_STOP}",
     ),
     ("option is", Strength.ASSERTION, rf"\b(?:a|the)\s+{_NOUN}\s+{_IS}\s*:?\s+{_ONE}{_STOP}"),
     (
@@ -167,14 +181,15 @@ _AFTER_BARE = re.compile(
     r"^(?:\s*(?:[.,;:!?)\]\"”»\n]|$|[-–—]\s|\()|\s+(?:pois|porque|ja\s+que|uma\s+vez|visto|dado|por\b|because|since|as\b|que\b"
     r"|e\s+nao|e\s+a\s+|e\s+o\s+|esta|is\b|seria))"
 )
-CHANGE = re.compile(
-    r"\b(?:espere|espera|pensando\s+(?:melhor|bem)|reconsider\w+|refazendo|revendo|corrigindo|corrijo|correcao|na\s+verdade|"
-    r"melhor\s+dizendo|retific\w+|mudo|mudei|enganei|errei|equivoc\w+|desculpe|opa|ops|perdao|alias|digo|wait|actually|"
-    r"on\s+second\s+thought|let\s+me\s+re\w+|correction|sorry|i\s+made|apos\s+(?:revis|reavali|anali)\w+|analisando\s+melhor)\b"
-)
 _FINAL = re.compile(
     r"\b(?:final|finalmente|definitiv\w+|portanto|logo|assim|entao|conclu\w+|em\s+suma|resumo|dess[ae]\s+(?:forma|modo|maneira)|"
     r"therefore|thus|hence|so|in\s+conclusion|final\s+answer)\b"
+)
+_RIVAL = re.compile(
+    rf"\b(?:ou|or|talvez|quem\s+sabe|perhaps|maybe|(?:tambem\s+)?pod(?:e|eria)\s+ser|(?:could|might)\s+(?:also\s+)?be)"
+    rf"\s+(?:tambem\s+)?{_ONE}{_STOP}"
+    rf"|\b(?:mas|embora|but|although|though|porem)\s+{_ONE.replace('P<l>', 'P<k>').replace('P<noun>', 'P<kind>')}"
+    r"\s+(?:tambem|also)\b"
 )
 WRONG_ONE = re.compile(
     rf"\b(?:{_NOUN}|resposta|unica|a)\s+(?:que\s+(?:esta\s+)?)?(?:incorret[ao]|errad[ao]|fals[ao]|incorrect|wrong|false|inadequad[ao])"
@@ -265,6 +280,8 @@ def is_letter(read: Readable, at: int, *, named: bool) -> bool:
     """
     text = read.text
     before, after = text[at - 1 : at], text[at + 1 : at + 2]
+    if before in ("'", "‘") and after in ("'", "’") and not text[max(0, at - 2) : at - 1].isalnum():
+        return text[at].isupper() or named
     if before.isalnum() or after.isalnum() or after in ("'", "’", "°", "_") or before in ("'", "’", "_"):
         return False
     if after in "-–/" and after and text[at + 2 : at + 3].isalnum() and not named:
@@ -283,12 +300,12 @@ def is_letter(read: Readable, at: int, *, named: bool) -> bool:
 
 def joined(read: Readable, at: int, letters: frozenset[str]) -> bool:
     """Whether a letter is one of several said together: "B ou C", "D. e E.", "A, B e D"."""
-    match = _JOINED.match(read.plain, 0) if at < 0 else _JOINED.match(read.plain[at + 1 : at + 80])
+    match = _JOINED.match(read.plain[at + 1 : at + 80])
     if match:
         other = at + 1 + match.start("l")
         letter = read.text[other]
-        plain_letter = match["open"] or match["noun"] or letter.isupper()
-        if letter.upper() in letters and letter.upper() != read.text[at].upper() and plain_letter:
+        as_letter = match["open"] or match["noun"] or letter.isupper()
+        if letter.upper() in letters and letter.upper() != read.text[at].upper() and as_letter:
             return True
     apart = _JOINED_STOP.match(read.text[at + 1 : at + 12])
     if apart and apart["l"] in letters and apart["l"] != read.text[at].upper():
@@ -412,15 +429,20 @@ def listing(read: Readable, letters: frozenset[str]) -> bool:
     return any(len({line.letter for line in group}) > 1 for group in option_lines(read, letters))
 
 
+def rival(read: Readable, chosen: Assertion, letters: frozenset[str]) -> bool:
+    """Whether another letter is held possible after the chosen one: "Resposta: B (ou C)", "mas a C também serve"."""
+    for match in _RIVAL.finditer(read.plain, chosen.end):
+        name = "l" if match["l"] else "k"
+        at, kind = match.start(name), match["noun" if name == "l" else "kind"]
+        letter = read.text[at].upper()
+        if letter in letters and letter != chosen.letter and is_letter(read, at, named=bool(kind)):
+            return True
+    return False
+
+
 def wrong_one(read: Readable, letters: frozenset[str]) -> bool:
     """Whether a reply singles out a wrong option, as items that ask for the incorrect one want it."""
     return any(read.text[m.start("l")].upper() in letters for m in WRONG_ONE.finditer(read.plain))
-
-
-def last_sentence(read: Readable) -> Readable:
-    """The last sentence of a reply."""
-    spans = sentences(read.text)
-    return read.part(*spans[-1]) if spans else read
 
 
 def letters_of(options: Mapping[str, str]) -> frozenset[str]:

@@ -56,7 +56,8 @@ _ABSTENTIONS = re.compile(
     r"|(?:informac\w+|dados)\s+(?:sao\s+)?insuficientes"
     r"|(?:prefiro|opto\s+por)\s+nao\s+responder|sem\s+resposta|deixo\s+em\s+branco|abstenho-me|me\s+abstenho"
     r"|i\s+(?:do\s+not|don't|don’t)\s+(?:know|have\s+(?:enough|sufficient))|(?:i'm|i\s+am)\s+not\s+sure"
-    r"|(?:cannot|can't|can\s+not|could\s+not|unable\s+to)\s+(?:be\s+)?(?:determin\w+|identif\w+|see|view|tell|solve\w*|calculat\w+)"
+    r"|(?:it\s+is|it's|it’s)\s+(?:not\s+possible|impossible)\s+to\s+(?:answer|determine|identify|tell|solve|calculate)"
+    r"|(?:(?:i|we|it)\s+)?(?:am\s+)?(?:cannot|can't|can’t|can\s+not|could\s+not|unable\s+to)\s+(?:be\s+)?(?:answer\w*|determin\w+|identif\w+|see|view|tell|solve\w*|calculat\w+)"
     r"|(?:not\s+enough|insufficient)\s+(?:information|data|context))\b"
 )
 PREMISE = re.compile(
@@ -70,7 +71,7 @@ PREMISE = re.compile(
 _BEFORE = re.compile(
     r"^[^\w]*(?:(?:infelizmente|desculpe?|lamento|sinto\s+muito|portanto|logo|assim|mas|entao|eu|resposta|como|com|sem|diante|dado"
     r"|pel[ao]s?|a\s+partir|considerando|na\s+ausencia|visto|devido|nessas|dess[ae]|sinceramente|honestamente|unfortunately|sorry|"
-    r"i'm\s+sorry|i\s+apologize|apologies|so|therefore|without|based|given|as|because|since|since|however|porem|contudo|no\s+entanto|"
+    r"i'm\s+sorry|i\s+apologize|apologies|so|therefore|without|based|given|as|because|since|however|porem|contudo|no\s+entanto|"
     r"nao|a\s+resposta|resposta\s+correta|para\s+est[ae])\b.*)?$"
 )
 
