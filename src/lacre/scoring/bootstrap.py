@@ -24,6 +24,7 @@ MAX_UNDEFINED = 0.05
 """Share of draws that may lack a value, such as 0/0, before the interval does too."""
 
 _CELLS = 1 << 15  # draws times units held at once: more would leave the cache, and cost twice the time
+_FEWEST = 16  # draws at once however many the units: one at a time would pay for every call anew
 _PLACES = 12  # rounding noise of sums must not move a bound off zero, where a tie is decided
 
 
@@ -41,7 +42,7 @@ def resamples(rng: np.random.Generator, units: int, draws: int = DRAWS) -> Itera
     """
     if units < 1 or draws < 1:
         raise InputError("bootstrap", f"{units} units and {draws} draws", "Both must be at least 1")
-    rows = max(1, min(draws, _CELLS // units))
+    rows = min(draws, max(_FEWEST, _CELLS // units))
     for start in range(0, draws, rows):
         here = min(rows, draws - start)
         picks = rng.integers(0, units, size=(here, units), dtype=np.int32)
@@ -63,7 +64,8 @@ def resampled_sums(values: Floats, rng: np.random.Generator, draws: int = DRAWS)
     # Exact, and cheaper, for what does not vary: most denominators are all ones.
     varies = np.ptp(values, axis=0) > 0
     sums = np.broadcast_to(values[0] * len(values), (draws, values.shape[1])).copy()
-    sums[:, varies] = np.vstack([block @ values[:, varies] for block in resamples(rng, len(values), draws)])
+    varying = np.ascontiguousarray(values[:, varies])
+    sums[:, varies] = np.vstack([block @ varying for block in resamples(rng, len(values), draws)])
     return sums
 
 

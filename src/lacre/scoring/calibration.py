@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TypeAlias
 
 import msgspec
@@ -357,6 +358,7 @@ def _counts_up(places: Ints) -> bool:
     return bool((places == np.arange(places.size)).all())
 
 
+@lru_cache(maxsize=4)
 def _harmonic(last: int) -> Floats:
     """Harmonic numbers H(0) ... H(last)."""
     return np.concatenate([[0.0], np.cumsum(1.0 / np.arange(1, last + 1))])
