@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from lacre.errors import RecordError
-from lacre.registry.boilerplate import Phrase, read_phrases
+from lacre.errors import InputError, RecordError
+from lacre.registry.boilerplate import Phrase, approve, read_phrases
 from lacre.registry.workspace import create_workspace
 
 ROOT = Path(__file__).parents[2]
@@ -50,3 +50,36 @@ def test_no_file_is_no_phrase_and_a_new_workspace_has_none(tmp_path: Path) -> No
     create_workspace(tmp_path / "w")
     assert read_phrases(tmp_path / "w" / "registry" / "boilerplate.txt") == ()
     assert read_phrases(ROOT / "registry" / "boilerplate.txt") == ()
+
+
+def test_approving_adds_a_line_once_and_keeps_the_others(tmp_path: Path) -> None:
+    path = tmp_path / "boilerplate.txt"
+    path.write_bytes(b"# nota\numa frase antiga\tEquipe\t2026-03-31")
+    phrase = Phrase(text="Assinale a\talternativa\n correta.", who="Comissão", when="2031-05-02", why="usual")
+    assert approve(path, phrase)
+    assert path.read_bytes().startswith(b"# nota\numa frase antiga\tEquipe\t2026-03-31\n")
+    assert not approve(
+        path, Phrase(text="ASSINALE A ALTERNATIVA CORRETA", who="x", when="2031-05-03", why="y")
+    )
+    assert [known.text for known in read_phrases(path)] == [
+        "uma frase antiga",
+        "Assinale a alternativa correta.",
+    ]
+    assert read_phrases(path)[1].why == "usual"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"text": "duas palavras"},
+        {"text": "# uma frase inteira"},
+        {"who": " "},
+        {"why": ""},
+        {"when": "ontem"},
+    ],
+)
+def test_what_nobody_answers_for_is_not_approved(tmp_path: Path, changes: dict[str, str]) -> None:
+    phrase = {"text": "uma frase inteira", "who": "Comissão", "when": "2031-05-02", "why": "usual"} | changes
+    with pytest.raises(InputError):
+        approve(tmp_path / "b.txt", Phrase(**phrase))
+    assert not (tmp_path / "b.txt").exists()

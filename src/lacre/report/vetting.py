@@ -159,11 +159,6 @@ class _Row:
         return sorted({shown.finding.class_ for shown in self.evidence})
 
     @property
-    def top_fields(self) -> list[words.Pair]:
-        """Fields that the deciding finding covers."""
-        return [words.field_label(name) for name in self.top.fields] if self.top else []
-
-    @property
     def corpora(self) -> list[str]:
         """Corpora of the findings, sorted."""
         return sorted({shown.finding.corpus for shown in self.evidence})

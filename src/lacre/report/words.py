@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
 
@@ -149,6 +150,20 @@ def field_label(name: str, label: str = "") -> Pair:
         return label or name, label or name
     pt, en = FIELDS[kind]
     return f"{pt} {letter}".strip(), f"{en} {letter}".strip()
+
+
+def fields_label(names: Sequence[str]) -> Pair:
+    """What a finding covers, each kind of field once with its letters.
+
+    >>> fields_label(["stem", "option:A", "option:C"])
+    ('enunciado, alternativa A C', 'stem, option A C')
+    """
+    letters: dict[str, list[str]] = {}
+    for name in names:
+        kind, _, letter = name.partition(":")
+        letters.setdefault(kind, []).append(letter)
+    both_ = [field_label(f"{kind}:{' '.join(known)}".rstrip(": ")) for kind, known in letters.items()]
+    return ", ".join(pt for pt, _ in both_), ", ".join(en for _, en in both_)
 
 
 def headline(finding: Finding) -> Pair:
