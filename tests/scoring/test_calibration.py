@@ -71,6 +71,7 @@ def test_brier_by_hand() -> None:
     assert brier([0.95, 0.85, 0.75, 0.35], [1, 0, 1, 0]) == pytest.approx(0.2275, abs=1e-12)
 
 
+@settings(deadline=None)
 @given(pairs)
 def test_brier_agrees_with_scikit_learn(rows: list[tuple[float, bool]]) -> None:
     confidence, right = [c for c, _ in rows], [int(y) for _, y in rows]
@@ -98,6 +99,7 @@ def test_equal_confidences_count_as_in_random_order() -> None:
     assert found.augrc == pytest.approx(np.mean(augrcs))
 
 
+@settings(deadline=None)
 @given(pairs, st.randoms())
 def test_no_statistic_depends_on_the_order_of_answers(rows: list[tuple[float, bool]], random: object) -> None:
     shuffled = list(rows)
@@ -107,6 +109,7 @@ def test_no_statistic_depends_on_the_order_of_answers(rows: list[tuple[float, bo
         assert first == pytest.approx(second, abs=1e-12)
 
 
+@settings(deadline=None)
 @given(pairs)
 def test_the_excess_area_is_never_negative_and_0_for_the_best_order(rows: list[tuple[float, bool]]) -> None:
     right = [int(y) for _, y in rows]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats  # type: ignore[import-untyped]
 from statsmodels.stats.proportion import (  # type: ignore[import-untyped]
@@ -76,6 +76,7 @@ def test_newcombe_gives_the_published_differences(
     assert bounds(found.interval) == pytest.approx((lo, hi), abs=6e-5)
 
 
+@settings(deadline=None)
 @given(counts)
 def test_wilson_and_clopper_pearson_agree_with_statsmodels(count: tuple[int, int]) -> None:
     x, n = count
@@ -84,6 +85,7 @@ def test_wilson_and_clopper_pearson_agree_with_statsmodels(count: tuple[int, int
         assert bounds(ours) == pytest.approx((theirs[0], theirs[1]), abs=1e-9)
 
 
+@settings(deadline=None)
 @given(counts, counts)
 def test_newcombe_agrees_with_statsmodels(first: tuple[int, int], second: tuple[int, int]) -> None:
     found = newcombe(*first, *second)
@@ -93,6 +95,7 @@ def test_newcombe_agrees_with_statsmodels(first: tuple[int, int], second: tuple[
     assert bounds(found.interval) == pytest.approx(tuple(theirs), abs=1e-9)
 
 
+@settings(deadline=None)
 @given(counts, st.sampled_from([0.8, 0.95, 0.99]))
 def test_every_interval_holds_its_point_and_stays_within_0_and_1(
     count: tuple[int, int], level: float
@@ -102,6 +105,7 @@ def test_every_interval_holds_its_point_and_stays_within_0_and_1(
         assert 0 <= found.lo <= x / n <= found.hi <= 1
 
 
+@settings(deadline=None)
 @given(counts)
 def test_bounds_mirror_when_right_and_wrong_change_places(count: tuple[int, int]) -> None:
     x, n = count
