@@ -134,7 +134,7 @@ def classed(answers: Iterable[Answer], threshold: float) -> tuple[Answer, ...]:
 
 
 def by_column(answers: Iterable[Answer]) -> dict[str, tuple[Answer, ...]]:
-    """The answers of each column, columns and answers sorted, each run of an item once.
+    """The answers of each column, columns and answers sorted, each run of an item once (SPEC L21).
 
     >>> list(by_column([Answer(column=c, item="q", score=1.0) for c in "ba"]))
     ['a', 'b']
@@ -160,7 +160,7 @@ def by_column(answers: Iterable[Answer]) -> dict[str, tuple[Answer, ...]]:
 
 
 def items_of(answers: Sequence[Answer]) -> tuple[str, ...]:
-    """The items answered, each once, sorted.
+    """The items answered, each once, sorted: N of SPEC L10.
 
     >>> items_of([Answer(column="m", item=i, score=1.0) for i in "bab"])
     ('a', 'b')
@@ -196,7 +196,7 @@ class Tally:
 
 
 def tally(answers: Sequence[Answer]) -> Tally:
-    """The answers of one column, counted item by item.
+    """The answers of one column, counted item by item: the counts that SPEC L11 is made of.
 
     >>> counted = tally([Answer(column="m", item="q", outcome=Outcome.WRONG)])
     >>> counted.of(Outcome.WRONG).tolist()
