@@ -247,3 +247,38 @@ def test_letters_of_a_run_can_be_audited(
     capsys.readouterr()
     assert run(["classify", "audit", "report", "a.jsonl"]) == Exit.CLEAN
     assert "0.0%" in capsys.readouterr().out
+
+
+def test_the_letters_of_a_run_are_audited_from_its_folder(
+    workspace: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run(["run", "start", "items.csv", "--column", "local", "--out", "runs/first"]) == Exit.CLEAN
+    run(["classify", "audit", "draw", "runs/first", "--seed", "3", "--out", "own.jsonl"])
+    drawn = [row for row in rows(workspace / "own.jsonl") if row["record"] == "extraction"]
+    assert {(row["column"], row["letter"]) for row in drawn} == {("local", "B")}
+    monkeypatch.setattr("sys.stdin", io.StringIO("B\n" * (len(drawn) - 1) + "none\n"))
+    capsys.readouterr()
+    run(
+        [
+            "classify",
+            "audit",
+            "record",
+            "own.jsonl",
+            "--who",
+            "Ana",
+            "--answers",
+            "runs/first",
+            "--items",
+            "items.csv",
+        ]
+    )
+    said = capsys.readouterr().out
+    assert said.count("Alternativa B.") == len(drawn)
+    assert run(["classify", "audit", "report", "own.jsonl"]) == Exit.FINDING
+    assert "is none" in capsys.readouterr().err
+
+
+def test_a_run_is_classified_where_it_was_run(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (workspace / "runs").mkdir(exist_ok=True)
+    assert run(["classify", "runs", "--letters", "ABC"]) == Exit.BAD_INPUT
+    assert "lacre run answers" in capsys.readouterr().err

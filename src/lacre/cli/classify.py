@@ -117,7 +117,7 @@ def file_(
     from lacre.engine.classified import classify_answers, tallies  # noqa: PLC0415
 
     if file.is_dir():
-        raise InputError(file, "is a folder", "A run is classified by `lacre run`; name a file of answers")
+        raise InputError(file, "is a folder", "`lacre run answers` reads a run; name a file of answers")
     _check_out(out, file)
     found = classify_answers(_answers(file, mapping, items, letters), number=number)
     if out is not None:
