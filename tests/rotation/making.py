@@ -108,6 +108,8 @@ class Stage:
     def freeze(
         self, *, forced: Mapping[str, Must] | None = None, hours: int = 24, again: str | None = None
     ) -> Frozen:
+        if self.public.history.closed:
+            self.vet(self.public.private)  # again each round
         self.draws += 1
         source = LotteryDraw(draw=self.draws, due=instant(self.now + timedelta(hours=hours)))
         with self.vault() as vault:

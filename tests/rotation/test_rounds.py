@@ -20,6 +20,7 @@ from lacre.registry.workspace import Workspace
 from lacre.rotation.audit import audit
 from lacre.rotation.beacon import LotteryDraw, instant
 from lacre.rotation.freeze import freeze
+from lacre.rotation.steps import freeze_round
 
 
 def test_a_year_and_a_half_of_rounds_and_an_outsider_who_repeats_them(tmp_path: Path) -> None:
@@ -174,6 +175,29 @@ def test_items_that_vetting_does_not_keep_are_refused_by_name(tmp_path: Path) ->
     assert "commitments.jsonl:3: item 'p0002': review against corpus-a" in said[0]
     assert "item 'p0003': its present text was not vetted against corpus-a" in said[1]
     assert "item 'p0004'" in said[2]
+
+
+def test_items_are_vetted_again_each_round(tmp_path: Path) -> None:
+    play = stage(tmp_path)
+    play.add(items(5), "b1")
+    play.freeze()
+    play.close()
+    source = LotteryDraw(draw=1, due=instant(play.now + timedelta(days=1)))
+    with (
+        play.vault() as vault,
+        pytest.raises(RecordError, match="was not vetted against corpus-a in this round"),
+    ):
+        freeze_round(
+            vault,
+            play.root,
+            "exemplo",
+            play.rules,
+            source,
+            now=play.now,
+            required=[CORPUS],
+            signer=play.key,
+        )
+    assert len(play.freeze().items) == 3
 
 
 def test_a_waiver_in_the_ledger_stands_in_for_keep(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 
 from lacre.errors import Fault, InputError, RecordError
@@ -13,10 +13,11 @@ from lacre.rotation.beacon import Source, instant, source_due, source_name
 from lacre.rotation.history import Entry
 from lacre.rotation.public import Public
 from lacre.rotation.records import Frozen, FrozenItem, Leaving, Must
+from lacre.sealing.checks import Check
 from lacre.sealing.commitments import Row
 
 Checks = Mapping[str, Mapping[str, str]]
-"""Commitment -> corpus -> the verdict of its latest vetting against that corpus."""
+"""Commitment -> corpus -> the verdict of its latest vetting against that corpus, in this round."""
 
 
 def freeze(
@@ -38,7 +39,7 @@ def freeze(
         source: the randomness, which must not be due yet.
         now: the time.
         required: corpora that every item must be kept against.
-        checks: what vetting said of the items' present text.
+        checks: what vetting said of the items' present text in this round; see :func:`this_round`.
         forced: items that must open, and why.
         again: whether a freeze that waits is given up for this one. The audit will say so for ever.
 
@@ -85,6 +86,12 @@ def freeze_event(frozen: Frozen, digest: str) -> Freeze:
         beacon=source_name(frozen.source),
         due=instant(source_due(frozen.source)),
     )
+
+
+def this_round(public: Public, checks: Iterable[Check]) -> list[Check]:
+    """The checks made since the last closing: private items are checked again each round (L7)."""
+    since = public.history.splits[-1].at if public.history.splits else ""
+    return [check for check in checks if check.at >= since]
 
 
 def given_up(public: Public, reason: str) -> Incident:
@@ -209,6 +216,6 @@ def _objections(row: Row, required: Sequence[str], checks: Checks) -> Iterator[t
     found = checks.get(row.commitment, {})
     for corpus in sorted(required):
         if corpus not in found:
-            yield corpus, f"its present text was not vetted against {corpus}"
+            yield corpus, f"its present text was not vetted against {corpus} in this round"
         elif found[corpus] != "keep":
             yield corpus, f"{found[corpus]} against {corpus}"

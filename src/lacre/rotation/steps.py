@@ -19,7 +19,7 @@ from lacre.registry.ledger import Signer
 from lacre.registry.rules import Rules
 from lacre.rotation.beacon import Source, instant
 from lacre.rotation.closing import Unsealed, close, done_already, pending
-from lacre.rotation.freeze import freeze, freeze_event, given_up
+from lacre.rotation.freeze import freeze, freeze_event, given_up, this_round
 from lacre.rotation.public import Public, commitments_path, ledger_path, read_public
 from lacre.rotation.records import FREEZE_FILE, DrawRecord, Frozen, Must, freeze_statement, round_folder
 from lacre.rotation.retire import longer_ledger, supersede_event, supersede_target, void_events, waivers
@@ -51,7 +51,7 @@ def freeze_round(
         InputError, RecordError: as :func:`lacre.rotation.freeze.freeze`.
     """
     public = _public(vault, root, benchmark)
-    checks = verdicts_by_corpus(read_checks(vault))
+    checks = verdicts_by_corpus(this_round(public, read_checks(vault)))
     frozen = freeze(
         public,
         rules,
@@ -162,9 +162,8 @@ def waive_items(
         InputError, RecordError: as :func:`lacre.rotation.retire.waivers`.
     """
     public = _public(vault, root, benchmark)
-    events = waivers(
-        public, verdicts_by_corpus(read_checks(vault)), items=items, corpora=corpora, who=who, reason=reason
-    )
+    checks = verdicts_by_corpus(this_round(public, read_checks(vault)))
+    events = waivers(public, checks, items=items, corpora=corpora, who=who, reason=reason)
     ledgers.append(ledger_path(public.registry), events, at=instant(now), signer=signer)
     return len(events)
 
