@@ -132,8 +132,9 @@ def test_kill_9_in_mid_run_loses_nothing_and_doubles_nothing(after: int, place: 
     # Asked twice: only what was under way when the process died.
     asked = Counter(seen.text for seen in server.seen)
     twice = [text for text, times in asked.items() if times > 1]
-    assert len(twice) <= 4
-    assert sum(asked.values()) <= ITEMS + 4
+    # A worker has one question with the server, and perhaps one reply on its way to the disk.
+    assert len(twice) <= 8
+    assert sum(asked.values()) <= ITEMS + 8
     of_kept = {Task("openai", f"q{int(text.split('Questão ')[1].split(':')[0]):03}", 1) for text in twice}
     assert not of_kept & kept
     last = [entry.task for entry in replies(place / "cut/journal.jsonl")]

@@ -103,7 +103,7 @@ class _Tally:
 
 
 class Client:
-    """A connection pool to one column, with its key, its pace and its patience."""
+    """The connections to one column, with its key, its pace and its patience."""
 
     def __init__(
         self,
@@ -118,15 +118,10 @@ class Client:
         self._patience = patience
         self._pace = pace
         self._sent = tuple(sent_settings(card))
-        self._http = httpx2.AsyncClient(
-            timeout=httpx2.Timeout(card.timeout, connect=CONNECT_SECONDS, pool=None),
-            limits=httpx2.Limits(
-                max_connections=card.concurrency, max_keepalive_connections=card.concurrency
-            ),
-            follow_redirects=False,
-            # Certificates take longer to load than a local server to answer; without TLS none is used.
-            verify=card.endpoint.startswith("https://"),
-        )
+        # Certificates take longer to load than a local server to answer; without TLS none is used.
+        self._verify = httpx2.create_ssl_context() if card.endpoint.startswith("https://") else False
+        self._all: list[httpx2.AsyncClient] = []
+        self._idle: list[httpx2.AsyncClient] = []
 
     async def __aenter__(self) -> Self:
         """The client itself."""
@@ -136,7 +131,8 @@ class Client:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Close its connections."""
-        await self._http.aclose()
+        for connection in self._all:
+            await connection.aclose()
 
     async def ask(self, request: Request, gate: Gate) -> Reply | Halt:
         """What became of a question, after all tries; a halt when the column is to be stopped."""
@@ -222,8 +218,29 @@ class Client:
             tally.model = found.model
         return found
 
+    def _connection(self) -> httpx2.AsyncClient:
+        """A client that nobody uses now, for one connection: a shared pool polls all its idle ones each time."""
+        if self._idle:
+            return self._idle.pop()
+        made = httpx2.AsyncClient(
+            timeout=httpx2.Timeout(self.card.timeout, connect=CONNECT_SECONDS),
+            limits=httpx2.Limits(max_connections=1, max_keepalive_connections=1),
+            follow_redirects=False,
+            verify=self._verify,
+        )
+        self._all.append(made)
+        return made
+
     async def _exchange(self, request: Request, tally: _Tally) -> Reading:
-        async with self._http.stream(
+        """One request and its answer, on a connection of its own."""
+        connection = self._connection()
+        try:
+            return await self._transfer(connection, request, tally)
+        finally:
+            self._idle.append(connection)
+
+    async def _transfer(self, connection: httpx2.AsyncClient, request: Request, tally: _Tally) -> Reading:
+        async with connection.stream(
             "POST", request.url, headers={**request.headers, **self._headers}, content=request.body
         ) as response:
             tally.status = response.status_code

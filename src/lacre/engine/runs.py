@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
-from typing import Literal, assert_never
+from typing import Literal, NamedTuple, assert_never
 
 from lacre.engine.budgets import Budget, BudgetReachedError
 from lacre.engine.client import Client, Halt, Patience
@@ -72,14 +72,17 @@ class Progress:
     dollars: Decimal | None
 
 
-@dataclass(slots=True)
-class _Known:
+class _Known(NamedTuple):
     """What is known of a task: its kind, whether it is final, and its text where a later part needs it."""
 
     kind: Kind
     final: bool
     text: str | None = None
     incomplete: bool = False
+
+
+_SHARED: dict[_Known, _Known] = {}
+"""One record for all tasks of which the same is known: there are few such records, and very many tasks."""
 
 
 @dataclass(kw_only=True)
@@ -120,6 +123,7 @@ class Run:
         cards = {card.id: card for card in self.cards}
         for entry in entries(self.sink.lines(), f"journal of run {self.record.id}"):
             if isinstance(entry, Replied) and entry.column in cards:
+                self._count(entry, self._known.get(entry.task))
                 self._note(entry, final=entry.sweep and not self.again)
                 spent += _spent(cards[entry.column], entry, self.record.exchange)
         self._budget = Budget(self.budget, spent)
@@ -174,25 +178,27 @@ class Run:
         """Share chains out among as many workers as the card allows."""
 
         async def worker() -> None:
+            hand = _Hand(asker)
             for chain in work:
                 if self._stopped(asker.card.id):
-                    return
-                await self._chain(asker, chain, sweep=sweep)
+                    break
+                await self._chain(hand, chain, sweep=sweep)
+            await hand.written()
 
         async with asyncio.TaskGroup() as group:
             for _ in range(asker.card.concurrency):
                 group.create_task(worker())
 
-    async def _chain(self, asker: _Asker, chain: Chain, *, sweep: bool) -> None:
+    async def _chain(self, hand: _Hand, chain: Chain, *, sweep: bool) -> None:
         """Ask the parts of a chain that have no final reply, each with the answers to those before it."""
         earlier: list[Earlier] = []
         for part in chain.question.parts:
             task = chain.task(part)
             known = self._known.get(task)
             if known is None or (known.kind == "failed" and not known.final and sweep):
-                if self._stopped(asker.card.id):
+                if self._stopped(chain.column):
                     return
-                known = await self._ask(asker, chain, task, earlier)
+                known = await self._ask(hand, chain, task, earlier)
                 if known is None:
                     return
             if known.kind == "failed" and not known.final:
@@ -206,10 +212,9 @@ class Run:
         """Whether nothing more is to be asked of a column."""
         return column in self._halted or self._budget.reached
 
-    async def _ask(
-        self, asker: _Asker, chain: Chain, task: Task, earlier: Sequence[Earlier]
-    ) -> _Known | None:
-        """Ask one task and write down what came of it; none when the column was stopped."""
+    async def _ask(self, hand: _Hand, chain: Chain, task: Task, earlier: Sequence[Earlier]) -> _Known | None:
+        """Ask one task and have written down what came of it; none when the column was stopped."""
+        asker = hand.asker
         part = next((p for p in chain.question.parts if p is not None and p.id == task.part), None)
         message = compose(self.record, asker.card, chain, part, earlier)
         try:
@@ -236,11 +241,17 @@ class Run:
         if (halt := self._too_many(asker.card.id, found)) is not None:
             await self._halt(asker.card.id, halt, when)
             return None
-        await self._journal.add(entry)
+        before = self._known.get(task)
         known = self._note(entry, final=entry.sweep)
+        await hand.write(self._write(entry, before))
+        return known
+
+    async def _write(self, entry: Replied, before: _Known | None) -> None:
+        """Put a reply on disk, then count it."""
+        await self._journal.add(entry)
+        self._count(entry, before)
         self._fresh += 1
         self.on_progress(self._progress())
-        return known
 
     async def _halt(self, column: str, halt: Halt, when: str) -> None:
         """Stop a column, once."""
@@ -268,15 +279,19 @@ class Run:
     def _note(self, entry: Replied, *, final: bool) -> _Known:
         """Keep what is needed of a reply: little, for there may be very many."""
         kind = kind_of(entry.reply)
-        before = self._known.get(entry.task)
-        if before is not None:
-            self._kinds[before.kind] -= 1
-        self._kinds[kind] += 1
         text = entry.reply.text if kind == "answered" and entry.item in self._with_parts else None  # type: ignore[union-attr]
         known = _Known(kind, final or kind != "failed", text, entry.incomplete)
+        if text is None:
+            known = _SHARED.setdefault(known, known)
         self._known[entry.task] = known
-        self._bills[entry.column].add(entry)
         return known
+
+    def _count(self, entry: Replied, before: _Known | None) -> None:
+        """Count a reply that is on disk; it may take the place of an earlier one."""
+        if before is not None:
+            self._kinds[before.kind] -= 1
+        self._kinds[kind_of(entry.reply)] += 1
+        self._bills[entry.column].add(entry)
 
     def _progress(self) -> Progress:
         return Progress(
@@ -288,6 +303,30 @@ class Run:
             sweeping=self._sweeping,
             dollars=total_dollars(self._bills),
         )
+
+
+class _Hand:
+    """One worker of a column. It asks the next question while its last reply goes to disk, never two ahead."""
+
+    def __init__(self, asker: _Asker) -> None:
+        self.asker = asker
+        self._writing: asyncio.Task[None] | None = None
+
+    async def write(self, work: Coroutine[None, None, None]) -> None:
+        """Start to write a reply, once the one before it is on disk."""
+        await self.written()
+        self._writing = asyncio.create_task(work)
+        # Where the run ends by another error, nobody asks this one for its own.
+        self._writing.add_done_callback(lambda task: task.cancelled() or task.exception())
+
+    async def written(self) -> None:
+        """Wait until the last reply is on disk.
+
+        Raises:
+            IncompleteError: it could not be written.
+        """
+        if self._writing is not None:
+            await self._writing
 
 
 class _Asker:
