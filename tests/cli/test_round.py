@@ -261,3 +261,29 @@ def test_a_workspace_of_two_benchmarks_asks_which(
     (other / "benchmark.toml").write_text('name = "outro"\ntitle = "outro"\n')
     assert run(["round", "status"]) == Exit.BAD_INPUT
     assert "has 2 benchmarks. Say --benchmark: exemplo, outro." in capsys.readouterr().err
+
+
+def test_no_word_of_a_sealed_item_is_printed_or_written_whatever_goes_wrong(
+    workspace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    play = staged(workspace, frozen=True)
+    item_file = workspace.parent / "vault" / "items" / "pr-00.age"
+    whole = item_file.read_bytes()
+    commands = [
+        ["round", "status"],
+        ["round", "plan", "--beacon-file", "../draw-5900.json"],
+        [*SPLIT, "--beacon-file", "../team.key"],
+        ["round", "supersede", "pr-02", "../corrected.jsonl", "--reason", "x", *OPEN],
+        ["round", "audit", "--json"],
+        SPLIT,
+    ]
+    for content in (whole[:-7], whole[::-1], b""):
+        for id in (f"pr-{n:02d}" for n in range(8)):
+            (item_file.parent / f"{id}.age").write_bytes(content)
+        for arguments in commands:
+            assert run(arguments) in (Exit.CLEAN, Exit.FINDING, Exit.BAD_INPUT, Exit.INTEGRITY)
+            printed = capsys.readouterr()
+            assert "gaivotas" not in printed.out + printed.err
+    assert run(SPLIT) == Exit.INTEGRITY
+    assert not any(b"gaivotas" in content for content in files(workspace).values())
+    assert play.public.history.closed == 0

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -201,3 +203,35 @@ def test_the_vault_of_another_workspace_is_refused(tmp_path: Path) -> None:
     play.vault_folder, play.identity = other.vault_folder, other.identity
     with pytest.raises(InputError, match="is not the vault of this workspace"):
         play.close()
+
+
+class KillingDisk(DyingDisk):
+    """A disk on which operation number ``last`` is the end of the process: nothing is undone or flushed."""
+
+    def _next(self) -> None:
+        self.done += 1
+        if self.done >= self.last:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+@pytest.mark.slow
+def test_a_process_that_is_really_killed_is_finished_by_the_same_call(tmp_path: Path) -> None:
+    base = prepared(tmp_path / "base", frozen=True)
+    whole = copied(base, tmp_path / "whole")
+    split(whole)
+    for last in range(1, 1000, 3):
+        play = copied(base, tmp_path / f"cut{last}")
+        child = os.fork()
+        if child == 0:
+            play.disk = KillingDisk(last)
+            split(play)
+            os._exit(0)
+        _, status = os.waitpid(child, 0)
+        if os.WIFEXITED(status):
+            break
+        assert os.WTERMSIG(status) == signal.SIGKILL
+        split(play)
+        assert files(play.registry) == files(whole.registry), last
+        assert held(play) == held(whole), last
+        shutil.rmtree(tmp_path / f"cut{last}")
+    assert last > 15
