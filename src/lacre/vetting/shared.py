@@ -79,18 +79,15 @@ def phrases(sheets: Sheets, *, least_words: int = LEAST_WORDS, least_items: int 
     sources = 0
     while grams.places.size:
         grams.keep(least_items)
-        here, size = grams, grams.size
-        longer = here.copy()
-        longer.grow()
-        longer.keep(least_items)
-        if size >= least_words:
-            ends = _not_extended(here, longer)
-            if size > LONGEST_PHRASE:
-                sources += len(ends)
-                # Whatever is longer holds these, so it is counted once.
-                break
-            found += [_phrase(sheets, here, place) for place in ends]
-        grams = longer
+        if grams.size > LONGEST_PHRASE:
+            sources = _beginnings(grams)
+            break
+        here = grams
+        grams = here.copy()
+        grams.grow()
+        grams.keep(least_items)
+        if here.size >= least_words:
+            found += [_phrase(sheets, here, place) for place in _not_extended(here, grams)]
     found.sort(key=lambda phrase: (-phrase.items, -phrase.words, phrase.text))
     return Proposal(tuple(found), sources)
 
@@ -149,6 +146,12 @@ class _Grams:
         pairs = np.unique(self.kinds * many + self.owner[self.places])
         items = np.bincount(pairs // many, minlength=int(self.kinds.max(initial=-1)) + 1)
         self.items_of = items[self.kinds]
+
+
+def _beginnings(grams: _Grams) -> int:
+    """How many longer runs these are the beginnings of: kinds of run that no other of them goes on to."""
+    goes_on = np.isin(grams.places - 1, grams.places)
+    return int(np.unique(grams.kinds[~goes_on]).size)
 
 
 def _not_extended(here: _Grams, longer: _Grams) -> list[int]:
