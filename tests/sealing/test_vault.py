@@ -192,3 +192,24 @@ def test_a_vault_over_which_git_came_is_refused(tmp_path: Path) -> None:
     (tmp_path / ".git").write_text("gitdir: elsewhere")
     with pytest.raises(InputError, match="inside the git work tree"):
         open_vault(tmp_path / "vault", identity).__enter__()
+
+
+def test_what_one_change_adds_and_takes_out_again_leaves_nothing(tmp_path: Path) -> None:
+    identity = empty_vault(tmp_path / "vault")
+    with open_vault(tmp_path / "vault", identity) as vault, vault.change() as change:
+        change.add([private("a"), private("b")], "1")
+        change.remove("a")
+    with open_vault(tmp_path / "vault", identity) as vault:
+        assert vault.recovered.what == "nothing"
+        assert [row.id for row in vault.rows()] == ["b"]
+
+
+def test_many_items_are_sealed_together(tmp_path: Path) -> None:
+    identity = empty_vault(tmp_path / "vault")
+    items = [private(f"p-{n:03d}") for n in range(300)]
+    with open_vault(tmp_path / "vault", identity) as vault, vault.change() as change:
+        change.add(items, "1")
+        change.remove("p-000")
+    with open_vault(tmp_path / "vault", identity) as vault:
+        assert [sealed.item for sealed in vault.items()] == items[1:]
+        assert vault.recovered.what == "nothing"

@@ -15,6 +15,7 @@ from lacre.cli.output import say
 if TYPE_CHECKING:
     from lacre.registry.ledger import Ledger
     from lacre.registry.workspace import Workspace
+    from lacre.sealing.ages import Identity
     from lacre.sealing.keys import SigningKey
     from lacre.sealing.vault import Vault
 
@@ -59,8 +60,11 @@ def signing_key(path: Path) -> SigningKey:
 
 
 @contextmanager
-def opened(folder: Path, identity: Path | None, workspace: Workspace | None) -> Iterator[Vault]:
-    """The vault, open; what an interruption had left is finished or undone first, and said."""
+def opened(folder: Path, identity: Path | Identity | None, workspace: Workspace | None) -> Iterator[Vault]:
+    """The vault, open; what an interruption had left is finished or undone first, and said.
+
+    ``identity``: a file, or one that was read; asked for when it is none.
+    """
     import resource  # noqa: PLC0415 - keeps --help fast
 
     from lacre.registry.ledger import read  # noqa: PLC0415
@@ -70,7 +74,8 @@ def opened(folder: Path, identity: Path | None, workspace: Workspace | None) -> 
     # A core dump would hold the items in plain text.
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     number = read(ledger_of(workspace)).workspace if workspace else None
-    with open_vault(folder, read_identity(identity, hidden), workspace=number) as vault:
+    who = read_identity(identity, hidden) if identity is None or isinstance(identity, Path) else identity
+    with open_vault(folder, who, workspace=number) as vault:
         if vault.recovered.what != "nothing":
             say(f"{folder}: a change had been cut short; it was {vault.recovered.what}.")
         yield vault

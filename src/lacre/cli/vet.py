@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from lacre.cli.holding import IDENTITY
 from lacre.cli.output import example, json_option, print_json, print_table, say
 from lacre.errors import Exit, InputError
 
@@ -19,8 +20,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from lacre.corpora.batches import Unread
+    from lacre.registry.items import Candidate
     from lacre.registry.rules import VettingRules
     from lacre.registry.waivers import Waiver
+    from lacre.registry.workspace import Workspace
     from lacre.vetting.required import Required
     from lacre.vetting.scan import Progress, Reading
     from lacre.vetting.verdicts import ItemVerdict
@@ -40,7 +43,12 @@ ORDER: tuple[str, ...] = tuple(COLOURS)
 
 
 @click.command(epilog=example("lacre vet items.csv --corpus corpus --out vetting"))
-@click.argument("items", type=click.Path(path_type=Path))
+@click.argument("items", required=False, type=click.Path(path_type=Path))
+@click.option(
+    "--vault", "folder", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
+    help="Vet the private items of this vault instead; the evidence stays in it.",
+)  # fmt: skip
+@IDENTITY
 @click.option(
     "--corpus", "corpora", multiple=True, metavar="SRC",
     help="A file, a folder or a glob of public text. Give it again for more; every one counts as required.",
@@ -78,7 +86,9 @@ ORDER: tuple[str, ...] = tuple(COLOURS)
 @json_option
 def vet(
     *,
-    items: Path,
+    items: Path | None,
+    folder: Path | None,
+    identity: Path | None,
     corpora: tuple[str, ...],
     required: bool,
     out: Path | None,
@@ -96,47 +106,84 @@ def vet(
     stem, and perhaps options, key, passage and passage_source. Each item gets one verdict: drop, unknown,
     review, untestable or keep. With --out, verdicts.jsonl, findings.jsonl, the page vetting.html and
     decisions.csv, the sheet for `lacre waive --sheet`, are written when all is done; they quote the items, so
-    keep them as private as the items are.
+    keep them as private as the items are. With --vault nothing that quotes an item leaves the vault: what is
+    printed, and written to --out, is id, verdict, classes and number of findings.
 
     Exit code: 0 when every item is kept, 1 when some are not, 2 for bad input, 5 when something is unknown.
     """
     from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - keeps --help fast
 
+    from lacre.cli.vet_vault import vet_vault  # noqa: PLC0415
     from lacre.registry.intake import candidates, parse_mapping  # noqa: PLC0415
-    from lacre.vetting.vet import vet as vetted  # noqa: PLC0415
+    from lacre.registry.workspace import Workspace  # noqa: PLC0415
+    from lacre.vetting.vet import vet as search  # noqa: PLC0415
 
     if out is not None:
         _check_room(out)
     needed = _required(benchmark, corpora, required)
     ground = _ground(benchmark, waiver_file)
+
+    def vetted(found: Sequence[Candidate]) -> Vetting:
+        meter = _Meter(sys.stderr.isatty(), len(found))
+        with ThreadPoolExecutor(workers or _cores()) as executor:
+            try:
+                return search(
+                    found,
+                    [*needed.sources, *corpora],
+                    ground.rules,
+                    executor=executor,
+                    column=column,
+                    columns=needed.columns,
+                    unreached=needed.unreached,
+                    apart=[path for path in (items, folder, out) if path is not None],
+                    phrases=ground.phrases,
+                    waivers=ground.waivers,
+                    on_index=meter.index,
+                    on_progress=meter,
+                )
+            finally:
+                meter.close()
+
+    if folder is not None:
+        if items is not None or mapping or key_index is not None:
+            raise InputError("--vault", "takes no file of items", "Give one of the two")
+        workspace = Workspace.search(Path.cwd())
+        names = _inventory(workspace)
+        return int(
+            _exit(
+                vet_vault(
+                    folder,
+                    identity,
+                    workspace,
+                    benchmark,
+                    vetted=vetted,
+                    names=names,
+                    out=out,
+                    as_json=as_json,
+                )
+            )
+        )
+    if items is None:
+        raise InputError("lacre vet", "no items", "Name their file, or say --vault DIR")
     imported = candidates(items, parse_mapping(mapping), key_index=key_index)
     for remark in imported.remarks():
         say(f"{items}: {remark}.")
-    meter = _Meter(sys.stderr.isatty(), len(imported.items))
-    with ThreadPoolExecutor(workers or _cores()) as executor:
-        try:
-            vetting = vetted(
-                imported.items,
-                [*needed.sources, *corpora],
-                ground.rules,
-                executor=executor,
-                column=column,
-                columns=needed.columns,
-                unreached=needed.unreached,
-                apart=[items] if out is None else [items, out],
-                phrases=ground.phrases,
-                waivers=ground.waivers,
-                on_index=meter.index,
-                on_progress=meter,
-            )
-        finally:
-            meter.close()
+    vetting = vetted(imported.items)
     unwritten = _write(vetting, out, title=items.name) if out is not None else None
     _print(vetting, None if unwritten else out, as_json)
     if unwritten is not None:
         # After the table: hours of reading must not be lost for a full disk.
         raise unwritten
     return int(_exit(vetting))
+
+
+def _inventory(workspace: Workspace | None) -> dict[str, str]:
+    """Sources as they may be named -> ids of the inventory's corpora."""
+    if workspace is None:
+        return {}
+    near = _near(workspace.root)
+    located = [(corpus.id, corpus.location) for corpus in workspace.corpora().values() if corpus.location]
+    return {source: id for id, place in located for source in (place, str(near / place))}
 
 
 def _cores() -> int:

@@ -16,7 +16,7 @@ from lacre.registry.items import Item, Payload
 from lacre.registry.ledger import locked
 from lacre.registry.records import Record
 from lacre.sealing import ages
-from lacre.sealing.commitments import NONCE_BYTES, Row, commit, payload_bytes
+from lacre.sealing.commitments import NONCE_BYTES, Row, commit_bytes, payload_bytes
 from lacre.sealing.contents import DOCUMENTS, INDEX, ITEMS, Document, Entry, Index, Kept, Reader, Sealed
 from lacre.sealing.journal import Intent, Move, Publication, digest_of, framed
 from lacre.text import words
@@ -68,13 +68,14 @@ class Change:
         already: list[str] = []
         faults: list[str] = []
         for item in items:
-            digest = sha256(payload_bytes(item.payload))
+            content = payload_bytes(item.payload)
+            digest = sha256(content)
             if what := known.fault(item, digest):
                 faults.append(str(InputError(f"item '{item.id}'", *what)))
             elif item.id in self._entries:
                 already.append(item.id)
             elif not faults:  # else nothing will be kept
-                rows.append(self._seal_new(item, batch, digest, known))
+                rows.append(self._seal_new(item, content, batch, known))
                 known.learn(self._entries[item.id])
         if faults:
             raise LacreError("\n".join(faults))
@@ -205,9 +206,9 @@ class Change:
             journal.carry_out(intent, self.vault.unseal)
         return index
 
-    def _seal_new(self, item: Item, batch: str, digest: str, known: _Known) -> Row:
+    def _seal_new(self, item: Item, payload: bytes, batch: str, known: _Known) -> Row:
         nonce = self.vault.random(NONCE_BYTES)
-        commitment = commit(item.payload, nonce)
+        commitment = commit_bytes(payload, nonce)
         passage = passage_digest(item.payload)
         row = Row(
             id=item.id,
@@ -219,7 +220,7 @@ class Change:
         sealed = Sealed(secret=self._secret, nonce=nonce.hex(), commitment=commitment, batch=batch, item=item)
         file = self._stage_record(f"{ITEMS}/{item.id}.age", sealed)
         self._entries[item.id] = Entry(
-            benchmark=item.benchmark, row=row, digest=file, payload=digest, passage=passage
+            benchmark=item.benchmark, row=row, digest=file, payload=sha256(payload), passage=passage
         )
         return row
 
@@ -245,7 +246,9 @@ class Change:
         return self._moves[place].digest
 
     def _remove(self, place: str) -> None:
-        self._moves.pop(place, None)
+        move = self._moves.pop(place, None)
+        if move is not None:
+            self.vault.journal.unstage(move.staged)
         self._removals.add(place)
 
 

@@ -61,9 +61,14 @@ def commit(payload: Payload | Mapping[str, Any], nonce: bytes) -> str:
     Raises:
         ValueError: the nonce is not 32 bytes.
     """
+    return commit_bytes(payload_bytes(payload), nonce)
+
+
+def commit_bytes(content: bytes, nonce: bytes) -> str:
+    """As :func:`commit`, for a payload whose canonical bytes are at hand."""
     if len(nonce) != NONCE_BYTES:
         raise ValueError(f"a nonce has {NONCE_BYTES} bytes, not {len(nonce)}")
-    return hashlib.sha256(PREFIX + nonce + payload_bytes(payload)).hexdigest()
+    return hashlib.sha256(PREFIX + nonce + content).hexdigest()
 
 
 def opens(opening: Opening, commitment: str) -> bool:

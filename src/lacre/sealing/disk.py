@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from lacre import jsonl
 
 FOLDER_MODE, FILE_MODE, PUBLIC_MODE = 0o700, 0o600, 0o644
-SYNCS = 32  # files synced at once: the file system then commits many in one go
+THREADS = 32  # files written or synced at once: the file system then commits many in one go
 
 
 class Disk:
@@ -26,13 +26,22 @@ class Disk:
         with os.fdopen(handle, "wb") as file:
             file.write(content)
 
+    def write_all(self, contents: Mapping[Path, bytes]) -> None:
+        """Write files, not synced yet; many at once, for each new name waits on the file system's journal."""
+        if len(contents) < THREADS:
+            for path, content in contents.items():
+                self.write(path, content)
+            return
+        with ThreadPoolExecutor(THREADS) as threads:
+            list(threads.map(self.write, contents.keys(), contents.values()))
+
     def sync(self, paths: Sequence[Path]) -> None:
         """Make files survive a power cut."""
-        if len(paths) < SYNCS:
+        if len(paths) < THREADS:
             for path in paths:
                 _sync(path)
             return
-        with ThreadPoolExecutor(SYNCS) as threads:
+        with ThreadPoolExecutor(THREADS) as threads:
             list(threads.map(_sync, paths))
 
     def sync_folder(self, path: Path) -> None:
@@ -49,11 +58,11 @@ class Disk:
 
     def remove_all(self, paths: Sequence[Path]) -> None:
         """Remove files, many at once: one after the other, some file systems take milliseconds for each."""
-        if len(paths) < SYNCS:
+        if len(paths) < THREADS:
             for path in paths:
                 self.remove(path)
             return
-        with ThreadPoolExecutor(SYNCS) as threads:
+        with ThreadPoolExecutor(THREADS) as threads:
             list(threads.map(self.remove, paths))
 
 

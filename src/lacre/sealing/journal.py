@@ -26,6 +26,7 @@ from lacre.sealing.disk import PUBLIC_MODE, Disk
 FOLDER = "journal"
 INTENT = "intent.age"
 _DRAFT = "intent.part"
+TOGETHER = 256  # files written at once, which is all that is held in memory
 ABSENT = ""  # the digest of a file that is not there
 
 
@@ -75,10 +76,22 @@ class Journal:
         self.folder = folder / FOLDER
         self.disk = disk
         self._passed = False
+        self._waiting: dict[str, bytes] = {}
 
     def stage(self, name: str, content: bytes) -> None:
-        """Write a file of the change to come; it is synced with all others by :meth:`decide`."""
-        self.disk.write(self.folder / name, content)
+        """Write a file of the change to come, now or with others soon; :meth:`decide` writes and syncs them all."""
+        self._waiting[name] = content
+        if len(self._waiting) >= TOGETHER:
+            self._write()
+
+    def unstage(self, name: str) -> None:
+        """Drop what was staged under a name: the change will not need it after all."""
+        if self._waiting.pop(name, None) is None:
+            self.disk.remove(self.folder / name)
+
+    def _write(self) -> None:
+        self.disk.write_all({self.folder / name: content for name, content in self._waiting.items()})
+        self._waiting.clear()
 
     def decide(self, intent: Intent, seal: Seal) -> None:
         """Sync what was staged and make the intent appear: the change has happened when this returns.
@@ -87,6 +100,7 @@ class Journal:
             IntegrityError: a public file is not what the change found when it began.
         """
         self._refuse_changed(intent)
+        self._write()
         staged = [move.staged for move in intent.moves] + [part.staged for part in intent.publications]
         self.disk.sync([self.folder / name for name in staged])
         draft = self.folder / _DRAFT
@@ -144,6 +158,7 @@ class Journal:
 
     def undo(self) -> None:
         """Remove all that was staged, as long as nothing was decided."""
+        self._waiting.clear()
         if not self.decided:
             self._clear([path.name for path in self.folder.iterdir()])
 
