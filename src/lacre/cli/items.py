@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from lacre.cli.holding import IDENTITY, opened
 from lacre.cli.output import example, json_option, print_json, print_table, say
 from lacre.errors import Exit, Fault, InputError, LacreError, RecordError
 
@@ -142,9 +143,25 @@ def import_(
 @_BENCHMARK
 @click.option("--layer", type=_LAYER, help="Only this layer.")
 @click.option("--cell", metavar="AXIS=VALUE/...", help="Only items there; axes left out may have any value.")
+@click.option(
+    "--vault", "folder", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
+    help="The private items of this vault instead, by what the public may see of them.",
+)  # fmt: skip
+@IDENTITY
 @json_option
-def list_(benchmark: str | None, layer: str | None, cell: str | None, as_json: bool) -> None:
-    """List the public items of the workspace: id, layer, cell, kind, and the words of the stem."""
+def list_(
+    *,
+    benchmark: str | None,
+    layer: str | None,
+    cell: str | None,
+    folder: Path | None,
+    identity: Path | None,
+    as_json: bool,
+) -> None:
+    """List the public items of the workspace: id, layer, cell, kind, and the words of the stem.
+
+    With --vault, the private items: id, benchmark, layer, cell and batch, and no more.
+    """
     from lacre.registry.matrix import cell_name, parse_cell  # noqa: PLC0415 - keeps --help fast
     from lacre.registry.workspace import Workspace  # noqa: PLC0415
     from lacre.text import words  # noqa: PLC0415
@@ -153,6 +170,9 @@ def list_(benchmark: str | None, layer: str | None, cell: str | None, as_json: b
     names = _names(workspace, benchmark)
     place = parse_cell(cell) if cell else {}
     _refuse_unknown_axes(place, workspace, names)
+    if folder is not None:
+        _list_vault(folder, identity=identity, workspace=workspace, names=names, place=place, as_json=as_json)
+        return
     found: list[Item] = [
         item
         for name in names
@@ -175,6 +195,34 @@ def list_(benchmark: str | None, layer: str | None, cell: str | None, as_json: b
         print_json({"items": [dict(zip(columns, row, strict=True)) for row in rows]})
         return
     print_table(columns, rows, right=("words",))
+    if not rows:
+        say("No items there.")
+
+
+def _list_vault(
+    folder: Path,
+    *,
+    identity: Path | None,
+    workspace: Workspace,
+    names: Sequence[str],
+    place: dict[str, str],
+    as_json: bool,
+) -> None:
+    """List the private items of a vault that lie in some place, by their public rows."""
+    from lacre.registry.matrix import cell_name  # noqa: PLC0415 - keeps --help fast
+
+    with opened(folder, identity, workspace) as vault:
+        entries = [entry for name in names for entry in vault.entries(name)]
+    columns = ("id", "benchmark", "layer", "cell", "batch")
+    rows = [
+        (entry.row.id, entry.benchmark, "private", cell_name(entry.row.cell), entry.row.batch)
+        for entry in entries
+        if place.items() <= entry.row.cell.items()
+    ]
+    if as_json:
+        print_json({"items": [dict(zip(columns, row, strict=True)) for row in rows]})
+        return
+    print_table(columns, rows, whole=("id",))
     if not rows:
         say("No items there.")
 

@@ -1,0 +1,206 @@
+"""``lacre vault``, ``lacre vet --vault`` and ``lacre items list --vault``, as a person meets them."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.sealing.faults import MARKER, leaks
+
+from lacre.cli import run
+from lacre.errors import Exit
+from lacre.registry.ledger import read
+from lacre.sealing.batches import read_rows, rows_place
+
+QUESTIONS = f"""\
+id;stem;options;key;area;difficulty
+n1;Que horas marca o relógio que a {MARKER} escondeu no sótão da fazenda velha?;(A) Três (B) Nove;b;saude;facil
+n2;Quantas patas tem a aranha que mora atrás do espelho do corredor?;(A) Seis (B) Oito (C) Dez;b;direito;dificil
+"""
+
+
+@pytest.fixture
+def held(workspace: Path, capsys: pytest.CaptureFixture[str]) -> Path:
+    """The folder beside the workspace: an empty vault with its identity, and a file of items."""
+    beside = workspace.parent / "beside"
+    beside.mkdir()
+    (beside / "items.csv").write_text(QUESTIONS, encoding="utf-8")
+    assert run(["vault", "init", str(beside / "vault"), "--new-identity", str(beside / "me.txt")]) == 0
+    assert "keep a copy elsewhere" in capsys.readouterr().err
+    return beside
+
+
+def vault(held: Path, verb: str, *more: str) -> int:
+    return run(["vault", verb, str(held / "vault"), *more, "--identity", str(held / "me.txt")])
+
+
+def add(held: Path, batch: str = "1", *more: str) -> int:
+    return vault(held, "add", str(held / "items.csv"), "--benchmark", "exemplo", "--batch", batch, *more)
+
+
+def test_items_go_from_file_to_vault_in_one_step(
+    held: Path, workspace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert add(held) == Exit.CLEAN
+    said = capsys.readouterr()
+    assert "2 items sealed in batch 1, 0 there already" in said.out
+    assert f"shred -u {held / 'items.csv'}" in said.err
+    rows = read_rows(workspace / rows_place("exemplo"))
+    assert [row.id for row in rows] == ["n1", "n2"]
+    assert [line.event.__struct_config__.tag for line in read(workspace / "registry/ledger.jsonl").lines] == [
+        "genesis",
+        "batch_commit",
+    ]
+    assert add(held) == Exit.CLEAN
+    assert "0 items sealed in batch 1, 2 there already" in capsys.readouterr().out
+    assert vault(held, "check") == Exit.CLEAN
+    assert "2 items and 0 documents hold" in capsys.readouterr().out
+
+
+def test_a_batch_is_committed_once(held: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert add(held) == Exit.CLEAN
+    (held / "items.csv").write_text(QUESTIONS.replace("n1", "n3").replace("n2", "n4").replace("Qu", "Ai, qu"))
+    assert add(held) == Exit.BAD_INPUT
+    assert "batch '1': was committed on line 2 of the ledger, with 2 items" in capsys.readouterr().err
+    assert add(held, "2") == Exit.CLEAN
+
+
+def test_random_ids_tell_nothing_and_stay(
+    held: Path, workspace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert add(held, "1", "--random-ids") == Exit.CLEAN
+    ids = [row.id for row in read_rows(workspace / rows_place("exemplo"))]
+    assert all(id.startswith("p-") for id in ids)
+    assert add(held, "1", "--random-ids", "--json") == Exit.CLEAN
+    out = capsys.readouterr().out
+    assert json.loads(out[out.index("{") :])["already"] == ids
+
+
+def test_bad_items_are_named_by_line_and_nothing_is_sealed(
+    held: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (held / "items.csv").write_text(QUESTIONS.replace("saude", "nada").replace(";b;direito", ";Z;direito"))
+    assert add(held) == Exit.BAD_INPUT
+    said = capsys.readouterr().err
+    assert "items.csv:2: item 'n1': cell 'area=nada/difficulty=facil' is none of the matrix" in said
+    assert "items.csv:3: item 'n2': the key is none of the letters" in said
+    assert MARKER not in said
+    assert list((held / "vault/items").iterdir()) == []
+
+
+def test_lists_show_what_the_public_may_see(held: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    add(held)
+    capsys.readouterr()
+    assert vault(held, "list", "--json") == Exit.CLEAN
+    listed = json.loads(capsys.readouterr().out)["items"]
+    assert [set(row) for row in listed] == [{"id", "benchmark", "cell", "batch", "commitment"}] * 2
+    arguments = ["--vault", str(held / "vault"), "--identity", str(held / "me.txt"), "--cell", "area=saude"]
+    assert run(["items", "list", *arguments]) == Exit.CLEAN
+    assert capsys.readouterr().out.splitlines()[1:] == [
+        "n1\texemplo\tprivate\tarea=saude/difficulty=facil\t1"
+    ]
+
+
+def test_show_prints_to_a_terminal_only(held: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    add(held)
+    capsys.readouterr()
+    assert vault(held, "show", "n1") == Exit.BAD_INPUT
+    said = capsys.readouterr()
+    assert "the output is no terminal" in said.err
+    assert MARKER not in said.out + said.err
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "lacre", "vault", "show", str(held / "vault"), "n1"]
+    child = subprocess.run(
+        [*command, "--identity", str(held / "me.txt")], stdout=theirs, stderr=subprocess.PIPE, check=False
+    )
+    os.close(theirs)
+    shown = os.read(ours, 65536).decode()
+    os.close(ours)
+    assert child.returncode == 0, child.stderr
+    assert MARKER in shown
+    assert "Key: B" in shown
+
+
+def test_vetting_keeps_the_evidence_in_the_vault(
+    held: Path, workspace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    add(held)
+    capsys.readouterr()
+    where = ["--vault", str(held / "vault"), "--identity", str(held / "me.txt")]
+    code = run(["vet", *where, "--corpus", "leaks", "--corpus", "corpus", "--out", "vetting", "--json"])
+    assert code == Exit.FINDING
+    verdicts = json.loads(capsys.readouterr().out)["verdicts"]
+    assert [(v["item"], v["verdict"], v["findings"] > 0) for v in verdicts] == [
+        ("n1", "keep", False),
+        ("n2", "drop", True),
+    ]
+    assert all(set(v) == {"item", "verdict", "classes", "findings"} for v in verdicts)
+    assert [path.name for path in (workspace / "vetting").iterdir()] == ["verdicts.jsonl"]
+    assert "aranha" not in (workspace / "vetting/verdicts.jsonl").read_text()
+    (held / "items.csv").unlink()
+    assert leaks(workspace.parent) == []
+    assert leaks(workspace.parent, "patas tem a aranha") == [workspace / "items.csv", workspace / "leaks/page.txt",
+                                                             workspace / "questions.csv"]  # fmt: skip
+    assert vault(held, "check", "--json") == Exit.CLEAN
+    assert json.loads(capsys.readouterr().out)["documents"] == 3
+
+
+def test_vetting_takes_a_file_or_a_vault(held: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    where = ["--vault", str(held / "vault"), "--identity", str(held / "me.txt"), "--corpus", "corpus"]
+    assert run(["vet", "items.csv", *where]) == Exit.BAD_INPUT
+    assert run(["vet", "--corpus", "corpus"]) == Exit.BAD_INPUT
+    assert run(["vet", *where]) == Exit.BAD_INPUT
+    said = capsys.readouterr().err
+    for each in ("takes no file of items", "no items. Name their file", "no items to vet"):
+        assert each in said
+
+
+def test_a_row_that_was_relabelled_is_named(
+    held: Path, workspace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    add(held)
+    rows = workspace / rows_place("exemplo")
+    rows.write_text(rows.read_text().replace("saude", "praia"))
+    assert vault(held, "check") == Exit.INTEGRITY
+    assert "the row of item 'n1' is not the one that was sealed" in capsys.readouterr().err
+
+
+def test_the_vault_of_another_workspace_is_refused(
+    held: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = tmp_path / "other"
+    assert run(["init", str(other), "--benchmark", "exemplo"]) == Exit.CLEAN
+    monkeypatch.chdir(other)
+    run(["vault", "init", str(tmp_path / "second"), "--new-identity", str(tmp_path / "second.txt")])
+    assert vault(held, "list") == Exit.BAD_INPUT
+    assert "is the vault of another workspace" in capsys.readouterr().err
+
+
+def test_rekeying_changes_who_can_open_it(held: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    add(held)
+    other = held / "other"
+    run(["vault", "init", str(other), "--new-identity", str(held / "new.txt"), "--json"])
+    out = capsys.readouterr().out
+    recipient = json.loads(out[out.index("{") :])["readers"]["operator"]
+    assert vault(held, "rekey", "--recipient", f"custodian={recipient}") == Exit.CLEAN
+    assert "operator can no longer open it" in capsys.readouterr().err
+    assert vault(held, "list") == Exit.BAD_INPUT
+    assert run(["vault", "check", str(held / "vault"), "--identity", str(held / "new.txt")]) == Exit.CLEAN
+
+
+def test_a_vault_inside_the_workspace_s_git_tree_is_refused(
+    workspace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (workspace / ".git").mkdir()
+    assert run(["vault", "init", "vault", "--new-identity", "../me.txt"]) == Exit.BAD_INPUT
+    assert "is inside the git work tree" in capsys.readouterr().err
+    assert run(["vault", "init", "../vault", "--new-identity", "me.txt"]) == Exit.BAD_INPUT
+    assert run(["vault", "init", "../vault"]) == Exit.BAD_INPUT
+    assert run(["vault", "init", "../vault", "--recipient", "me=age1nothing"]) == Exit.BAD_INPUT
+    assert run(["vault", "init", "../vault", "--recipient", "age1nothing"]) == Exit.BAD_INPUT
+    assert not (workspace.parent / "vault").exists()
