@@ -35,8 +35,8 @@ def test_the_repository_is_a_workspace_with_an_example() -> None:
     workspace.exams()
     workspace.corpora()
     items = workspace.items("exemplo")
-    assert len(items) >= 24
-    assert {item.layer for item in items} == {"open"}
+    assert len(items) == 60
+    assert {item.layer for item in items} == {"official", "open"}
     assert {item.payload.kind for item in items} == {"choice", "open"}
     assert {item.payload.expects for item in items} == {"answer", "abstention", "corrected_premise"}
 

@@ -148,9 +148,12 @@ def compare_all(
     sheets = read_sheets([_in_parts(item) for item in items])
     parts = [_parts(sheets, number) for number in range(len(items))]
     runs = _shared_runs(sheets, bounds.passage_words, phrases)
-    chosen = sorted(
-        pair for pair in candidates(sheets, TELLING * bounds.min_bits) | set(runs) if wanted(*pair)
+    likely = (
+        set(combinations(range(len(items)), 2))
+        if exhaustive
+        else candidates(sheets, TELLING * bounds.min_bits)
     )
+    chosen = sorted(pair for pair in likely.union(runs) if wanted(*pair))
     found: list[Likeness] = []
     for done, (a, b) in enumerate(chosen):
         if done % 4096 == 0:
@@ -355,14 +358,15 @@ def compare(parts: Sequence[Parts], a: int, b: int, bounds: Bounds, *, passage: 
     - *passage*: the bodies share a run of words, and something else is asked.
     """
     first, second = parts[a], parts[b]
-    same = first.all_words == second.all_words
+    same = first.folded_question == second.folded_question and first.all_words == second.all_words
     asked = _asked(first, second)
     if not same and not passage and asked < FAR and _other_options(first, second):
         return None
     question = _question(first, second, closer=asked >= FAR)
     close = question is not None and question >= bounds.alike
     matching = _match_options(first, second, closer=close)
-    body = _contained(first, second) if same or close else None
+    related = question is not None and question >= RELATED
+    body = _contained(first, second) if same or related else None
     scores = _Scores(question, matching.score, body)
     kind: Kind | None = None
     differences = 0
@@ -387,11 +391,14 @@ FAR_OPTIONS = 0.7  # similarity of all options, in letters; any two texts in one
 
 
 def _asked(first: Parts, second: Parts) -> float:
-    """The share of the words of each question that the other item holds, the lesser of the two."""
-    return min(
-        len(one.question_words & (other.question_words | other.body_words)) / max(1, len(one.question_words))
-        for one, other in ((first, second), (second, first))
-    )
+    """The share of the words of each question that the other item holds: the lesser, or one that is too little."""
+    share = 1.0
+    for one, other in ((first, second), (second, first)):
+        held = one.question_words & other.question_words | one.question_words & other.body_words
+        share = min(share, len(held) / max(1, len(one.question_words)))
+        if share < FAR:
+            break
+    return share
 
 
 def _other_options(first: Parts, second: Parts) -> bool:
@@ -432,17 +439,19 @@ def _is_taken_over(first: Parts, second: Parts, scores: _Scores, bounds: Bounds)
     question, options, body = scores
     if options is not None and options >= bounds.alike:
         said = min(len(first.folded_sorted), len(second.folded_sorted))
-        return said >= OPTIONS_LETTERS or (
-            said >= OPTIONS_LETTERS / 4 and question is not None and question >= RELATED
-        )
+        related = question is not None and question >= RELATED and (body is None or body >= HALF)
+        return said >= OPTIONS_LETTERS or (related and said >= OPTIONS_LETTERS / 4)
     if question is None or question < bounds.alike:
         return False
     if body is None:
-        return min(first.question_bits, second.question_bits) >= TELLING * bounds.min_bits
+        return (
+            question >= NEARLY and min(first.question_bits, second.question_bits) >= TELLING * bounds.min_bits
+        )
     return body >= bounds.alike
 
 
 TELLING = 3  # times the least information: a question that is nobody else's, even without what is given
+NEARLY = 0.95  # "Sobre X, assinale a correta" and "Sobre Y, ..." are 0.85 alike, and ask different things
 OPTIONS_LETTERS = 100  # some fifteen words: nobody writes them twice by chance
 RELATED = 0.65  # questions in other words about the same thing; any two questions have some 0.5
 
@@ -514,7 +523,11 @@ def _question(first: Parts, second: Parts, *, closer: bool) -> float | None:
         return score
     inside = [
         fuzz.partial_ratio(short, long) / 100 if len(short) <= len(long) else 0.0
-        for short, long in ((one, second.folded_body + other), (other, first.folded_body + one))
+        # No further back than the sentence is long: a question is made of words of the passage that it asks about.
+        for short, long in (
+            (one, second.folded_body[-len(one) :] + other),
+            (other, first.folded_body[-len(other) :] + one),
+        )
     ]
     return max(score, min(inside))
 
