@@ -9,7 +9,7 @@ from fractions import Fraction
 from math import ceil, floor
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lacre.draw import Drawn, Ticket, draw, seed_of
@@ -17,6 +17,8 @@ from lacre.errors import InputError
 
 HALF = Fraction(1, 2)
 SHARES = st.sampled_from([Fraction(2, 5), HALF, Fraction(0), Fraction(1), Fraction(1, 3)])
+# A busy machine is no reason to fail.
+CALM = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 SEEDS = st.binary(min_size=32, max_size=32)
 
 
@@ -64,6 +66,7 @@ def test_the_seed_is_what_sha256sum_says() -> None:
     assert seed_of("exemplo/3", head, b"\x07\x08") == hashlib.sha256(written).digest()
 
 
+@CALM
 @given(tickets(), SEEDS, SHARES)
 def test_each_cell_and_the_whole_open_the_floor_or_the_ceiling(
     items: list[Ticket], seed: bytes, share: Fraction
@@ -74,6 +77,7 @@ def test_each_cell_and_the_whole_open_the_floor_or_the_ceiling(
     assert floor(share * len(items)) <= len(drawn.opens) <= ceil(share * len(items))
 
 
+@CALM
 @given(tickets(must=True, groups=True), SEEDS, SHARES, st.randoms())
 def test_the_order_of_the_tickets_does_not_matter(
     items: list[Ticket], seed: bytes, share: Fraction, shuffler: random.Random
@@ -84,6 +88,7 @@ def test_the_order_of_the_tickets_does_not_matter(
     assert draw(shuffled, seed, share, age_cap=3) == first
 
 
+@CALM
 @given(tickets(must=True), SEEDS, SHARES)
 def test_what_must_open_opens_and_counts_against_the_quota(
     items: list[Ticket], seed: bytes, share: Fraction
@@ -95,6 +100,7 @@ def test_what_must_open_opens_and_counts_against_the_quota(
         assert opened in {max(forced, floor(share * number)), max(forced, ceil(share * number))}
 
 
+@CALM
 @given(tickets(must=True, groups=True), SEEDS, SHARES)
 def test_items_of_one_passage_share_their_fate(items: list[Ticket], seed: bytes, share: Fraction) -> None:
     drawn = draw(items, seed, share, age_cap=3)
@@ -103,6 +109,7 @@ def test_items_of_one_passage_share_their_fate(items: list[Ticket], seed: bytes,
         assert len(fates) <= 1
 
 
+@CALM
 @given(tickets(must=True, groups=True), SEEDS, SHARES)
 def test_a_cell_leaves_its_quota_only_where_no_single_item_could_restore_it(
     items: list[Ticket], seed: bytes, share: Fraction
@@ -117,6 +124,7 @@ def test_a_cell_leaves_its_quota_only_where_no_single_item_could_restore_it(
             assert all(t.group is not None and sizes[t.group] > 1 for t in staying)
 
 
+@CALM
 @given(tickets(must=True, groups=True), SEEDS, SHARES)
 def test_the_counts_of_the_cells_are_those_of_the_items(
     items: list[Ticket], seed: bytes, share: Fraction

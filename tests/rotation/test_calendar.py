@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.rotation.making import CELLS, Stage, items, stage
 
@@ -111,6 +111,7 @@ def test_a_cell_without_items_is_in_the_plan(tmp_path: Path) -> None:
     assert [cell.private for cell in planned(play).cells] == [1, 0, 0, 0]
 
 
+@settings(deadline=None)
 @given(st.integers(0, 2000), st.lists(st.integers(1, 50), min_size=1, max_size=12))
 def test_apportioned_numbers_sum_up_and_stay_near_their_share(total: int, weights: list[int]) -> None:
     shares = {f"c{n:02d}": Fraction(weight, sum(weights)) for n, weight in enumerate(weights)}
