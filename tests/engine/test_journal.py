@@ -120,7 +120,7 @@ def test_a_write_that_fails_is_told_to_all_who_wait_and_later_ones_can_succeed()
 def test_a_damaged_line_is_named_and_not_quoted(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
     path.write_bytes(b'{"type":"reply","secret":"palavra"}\n')
-    with pytest.raises(RecordError, match="journal.jsonl:1: is no entry") as raised:
+    with pytest.raises(RecordError, match=r"journal\.jsonl:1: is no entry") as raised:
         list(read_journal(path))
     assert "palavra" not in str(raised.value)
     with pytest.raises(InputError, match="no such file"):

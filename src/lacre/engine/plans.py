@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -128,11 +129,11 @@ def expected(questions: Sequence[Question], repetitions: Repetitions) -> int:
 
 def items_digest(questions: Sequence[Question]) -> str:
     """The SHA-256 of all ids and payloads in order: it tells whether a run still asks what it asked before."""
-    lines = (
-        sha256(msgspec.json.encode([question.id, question.payload], order="deterministic"))
-        for question in questions
-    )
-    return sha256("\n".join(lines).encode())
+    digest = hashlib.sha256()
+    for question in questions:
+        payload = msgspec.json.encode([question.id, question.payload], order="deterministic")
+        digest.update(sha256(payload).encode() + b"\n")
+    return digest.hexdigest()
 
 
 def compose(
