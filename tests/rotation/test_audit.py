@@ -13,11 +13,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.rotation.making import BEGIN, CELLS, Stage, items, lottery, stage
+from tests.sealing.making import private
 
 from lacre.digest import sha256
 from lacre.errors import IntegrityError
 from lacre.registry import ledger as ledgers
-from lacre.registry.events import BatchCommit, Event, Freeze, Open, Split
+from lacre.registry.events import BatchCommit, Event, Freeze, Open, Split, Supersede, Void
 from lacre.rotation.audit import Audit, StampCheck, audit
 from lacre.rotation.beacon import LotteryDraw, instant
 from lacre.rotation.public import ledger_path
@@ -448,3 +449,89 @@ def test_every_byte_that_changes_is_named(name: str, play: Stage) -> None:
 def test_nothing_at_all_is_audited_without_complaint(tmp_path: Path) -> None:
     found = stage(tmp_path).audit()
     assert (found.findings, found.rounds) == ((), ())
+
+
+def changed(kind: type, nth: int, **changes: object) -> Callable[[int, Event], Event]:
+    """Changes the ``nth`` event of a kind, from 0."""
+    seen = iter(range(1000))
+
+    def edit(_: int, event: Event) -> Event:
+        if isinstance(event, kind) and next(seen) == nth:
+            return msgspec.structs.replace(event, **changes)
+        return event
+
+    return edit
+
+
+@pytest.mark.parametrize(
+    ("kind", "nth", "changes", "says"),
+    [
+        (Split, 1, {"round": "exemplo/7"}, "carries out exemplo/7, when exemplo/2 was to come"),
+        (Split, 1, {"freeze": "0" * 64}, "carries out a freeze that no line before it names"),
+        (Split, 1, {"seed": "0" * 64}, "its seed is 0000"),
+        (Split, 1, {"randomness": "00"}, "its randomness is 00"),
+        (Split, 1, {"opened": 99}, "says 99 items opened"),
+        (Split, 1, {"kept": 99}, "the rows that stayed sealed are not the 99 it names"),
+        (Split, 1, {"root": "0" * 64}, "the rows that stayed sealed are not the"),
+        (Split, 0, {"draw": "0" * 64}, "rounds/0001/draw.json: was changed"),
+        (Open, 0, {"round": "exemplo/2"}, "opens item 'p0001' outside exemplo/2"),
+        (Open, 0, {"why": "draw"}, "item 'p0001' is opened with another commitment or reason"),
+        (Freeze, 2, {"round": "exemplo/9"}, "freezes exemplo/9, when exemplo/3 was to come"),
+        (Freeze, 0, {"due": "2026-12-25T00:00:00Z"}, "before its randomness, due 2026-12-25T00:00:00Z"),
+        (Freeze, 0, {"items": 3}, "it does not say what line"),
+        (Freeze, 2, {"freeze": "0" * 64}, "rounds/0003/freeze.dsse.json: was changed"),
+        (Void, 0, {"commitment": "0" * 64}, "item 'p0001' has not the commitment of line"),
+        (Void, 0, {"item": "nobody"}, "void of item 'nobody', which has no row"),
+        (BatchCommit, 0, {"items": 5}, "batch 'b1' has 12 items; line 3 of the ledger sealed 5"),
+        (BatchCommit, 0, {"batch": "b9"}, "of batch 'b1', which the ledger does not know"),
+        (BatchCommit, 0, {"root": "0" * 64}, "the rows of batch 'b1' are not those that line 3"),
+    ],
+)
+def test_a_line_that_was_changed_by_who_holds_the_key_is_named(
+    kind: type, nth: int, changes: dict[str, object], says: str, play: Stage
+) -> None:
+    rewrite(play, changed(kind, nth, **changes))
+    assert says in said(play.audit())
+
+
+@pytest.fixture
+def corrected(tmp_path: Path) -> Stage:
+    """Four items, one of them corrected and neither opened."""
+    play = stage(tmp_path)
+    play.add(items(4), "b1")
+    play.supersede("p0000", private("p0000b", cell=CELLS[0]))
+    assert play.audit().findings == ()
+    return play
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"by_commitment": "0" * 64}, "item 'p0000b' has not the commitment of line 4"),
+        ({"commitment": "0" * 64}, "item 'p0000' has not the commitment of line 4"),
+        ({"by": "nobody"}, "item 'nobody', of line 4 of the ledger, has no row"),
+    ],
+)
+def test_a_correction_that_is_not_the_logged_one_is_named(
+    changes: dict[str, object], says: str, corrected: Stage
+) -> None:
+    rewrite(corrected, changed(Supersede, 0, **changes))
+    assert says in said(corrected.audit())
+
+
+def test_a_correction_that_moves_to_another_cell_is_named(corrected: Stage) -> None:
+    rows = [
+        msgspec.structs.replace(row, cell=CELLS[1]) if row.id == "p0000b" else row
+        for row in corrected.public.rows
+    ]
+    corrected.public.commitments.write_bytes(rows_bytes(rows))
+    assert "item 'p0000b' corrects 'p0000', and is of another cell or batch" in said(corrected.audit())
+
+
+def test_two_items_with_one_commitment_and_an_unsorted_file_are_named(corrected: Stage) -> None:
+    rows = list(corrected.public.rows)
+    twin = msgspec.structs.replace(rows[1], commitment=rows[2].commitment)
+    corrected.public.commitments.write_bytes(lines_bytes([*rows[2:], twin, rows[0]]))
+    found = said(corrected.audit())
+    assert "have one commitment" in found
+    assert "is not sorted by id" in found
