@@ -12,10 +12,8 @@ confirmed by aligning the parts.
 from __future__ import annotations
 
 import math
-import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import combinations, pairwise
 from typing import Literal, NamedTuple
 
@@ -23,8 +21,9 @@ import numpy as np
 import numpy.typing as npt
 
 from lacre.overlap.differences import differing
-from lacre.overlap.sheets import Field, Presented, Sheets, read_sheets
-from lacre.text import sentences, words
+from lacre.overlap.parts import Parts, in_parts, parts_of
+from lacre.overlap.sheets import Presented, Sheets, read_sheets
+from lacre.text import words
 
 Kind = Literal["copy", "variant", "passage"]
 
@@ -35,9 +34,6 @@ BANDS = (64, 2)
 0.3, 0.93 at 0.2. Confirming is cheap, so recall comes first."""
 SEED = 1
 CROWDED = 64  # items that share one run of words; past this, neighbours alone are compared
-QUESTION_WORDS = 4  # "Assinale a opção correta." is a question; "Assinale." is not yet one
-
-_LINK = re.compile(r"!\[[^\]]*\]\([^)]*\)|https?://\S+")
 
 
 class Bounds(NamedTuple):
@@ -76,37 +72,6 @@ class Likeness(NamedTuple):
     passage: int
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Parts:
-    """One item in parts, as texts; options by letter, those without words left out.
-
-    Attributes:
-        bits: information of question and options; ``question_bits`` that of the question.
-        folded_body, folded_question, folded_options, folded_sorted: the words of each part joined without blanks,
-            so that a word cut in two is no difference; the last, all options in the order of the alphabet.
-        question_words, body_words: numbers of the words in the vocabulary.
-        coded_body: a character for each word.
-    """
-
-    body: str
-    question: str
-    options: tuple[tuple[str, str], ...]
-    bits: float
-    question_bits: float
-    folded_body: str
-    folded_question: str
-    folded_options: tuple[str, ...]
-    folded_sorted: str
-    question_words: frozenset[int]
-    body_words: frozenset[int]
-    coded_body: str
-
-    @property
-    def all_words(self) -> tuple[str, str, tuple[str, ...]]:
-        """Every word; equal for items that say the same, whatever the order of their options."""
-        return self.folded_body, self.folded_question, tuple(sorted(self.folded_options))
-
-
 class Compared(NamedTuple):
     """The pairs found among items, and the items that say too little to be compared.
 
@@ -136,6 +101,7 @@ def compare_all(
         wanted: whether a pair of numbers matters; others are not confirmed.
         on_progress: called with candidates confirmed, and their number.
 
+    >>> from lacre.overlap.sheets import Field
     >>> def item(name: str, *texts: str) -> Presented:
     ...     return Presented(item=name, fields=tuple(Field(name=f"option:{n}" if n else "stem", text=text)
     ...         for n, text in zip(("", "A", "B"), texts)))
@@ -145,8 +111,8 @@ def compare_all(
     >>> pair.kind, pair.letters
     ('copy', (('A', 'B'), ('B', 'A')))
     """
-    sheets = read_sheets([_in_parts(item) for item in items])
-    parts = [_parts(sheets, number) for number in range(len(items))]
+    sheets = read_sheets([in_parts(item) for item in items])
+    parts = [parts_of(sheets, number) for number in range(len(items))]
     runs = _shared_runs(sheets, bounds.passage_words, phrases)
     likely = (
         set(combinations(range(len(items)), 2))
@@ -169,74 +135,6 @@ def compare_all(
         if part.bits < bounds.min_bits and part.all_words != ("", "", ())
     ]
     return Compared(tuple(found), tuple(thin), tuple(blank))
-
-
-def _in_parts(item: Presented) -> Presented:
-    """The item with the fields ``body``, ``question``, and its options; links to files left out."""
-    body: list[str] = []
-    question: list[str] = []
-    options: list[Field] = []
-    for field in item.fields:
-        text = _LINK.sub(" ", field.text)
-        if field.aside:
-            continue
-        if field.name.startswith("option:"):
-            options.append(Field(name=field.name, text=text))
-        elif field.name == "stem":
-            before, asked = _split(text)
-            body.append(before)
-            question.append(asked)
-        elif field.name.startswith("part:"):
-            question.append(text)
-        else:
-            body.append(text)
-    asked_fields = (
-        Field(name="body", text="\n\n".join(filter(None, body))),
-        Field(name="question", text="\n\n".join(filter(None, question))),
-    )
-    return Presented(item=item.item, fields=(*asked_fields, *options))
-
-
-def _split(stem: str) -> tuple[str, str]:
-    """A stem as what is given, and what is asked: its last sentence, with those before it while it is short."""
-    spans = sentences(stem)
-    for start, _ in reversed(spans):
-        if len(words(stem[start:])) >= QUESTION_WORDS:
-            return stem[:start].rstrip(), stem[start:]
-    return "", stem
-
-
-def _parts(sheets: Sheets, item: int) -> Parts:
-    first = int(sheets.field_of_item[item])
-    fields = sheets.fields[first : int(sheets.field_of_item[item + 1])]
-    kinds = [
-        sheets.kinds[sheets.bounds[first + k] : sheets.bounds[first + k + 1]].tolist()
-        for k in range(len(fields))
-    ]
-    joined = ["".join(sheets.vocabulary[kind] for kind in field) for field in kinds]
-    said = [k for k in range(2, len(fields)) if joined[k]]
-    return Parts(
-        body=fields[0].text,
-        question=fields[1].text,
-        options=tuple((fields[k].name.removeprefix("option:"), fields[k].text) for k in said),
-        bits=float(sheets.bits[sheets.bounds[first + 1] : sheets.bounds[first + len(fields)]].sum()),
-        question_bits=float(sheets.bits[sheets.bounds[first + 1] : sheets.bounds[first + 2]].sum()),
-        folded_body=joined[0],
-        folded_question=joined[1],
-        folded_options=tuple(joined[k] for k in said),
-        folded_sorted="".join(sorted(joined[k] for k in said)),
-        question_words=frozenset(kinds[1]),
-        body_words=frozenset(kinds[0]),
-        coded_body="".join(map(_coded, kinds[0])),
-    )
-
-
-def _coded(kind: int) -> str:
-    """One character for a word, so that texts can be aligned word by word; surrogates are no characters."""
-    return chr(kind if kind < FIRST_SURROGATE else kind + SURROGATES)
-
-
-FIRST_SURROGATE, SURROGATES = 0xD800, 0x800
 
 
 def candidates(sheets: Sheets, telling: float = math.inf) -> set[tuple[int, int]]:
