@@ -115,6 +115,9 @@ def test_honest_rounds_have_no_findings(finished: Stage) -> None:
     assert found.rounds[0].reasons["leak"] == 1
     assert found.rounds[0].voided == 1
     assert found.trusted
+    assert "exemplo/1: nothing signs the Loteria Federal: compare draw 101 with what Caixa published" in (
+        found.notes
+    )
 
 
 def test_without_a_key_from_elsewhere_it_is_integrity_only(finished: Stage) -> None:

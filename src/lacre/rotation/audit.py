@@ -162,7 +162,7 @@ def _closing(court: _Court, number: int, rules: Rules) -> RoundAudit:
     frozen = signed.frozen
     stamped_at = _stamp(court, name, folder, signed)
     if split is not None:
-        _collect(court, name, folder, draw_faults(public, court.rows, signed, split))
+        _collect(court, name, folder, draw_faults(public, court.rows, signed, split, court.notes))
     if frozen.share != _share(rules, number):
         court.notes.append(f"{name}: its share is {frozen.share}; the rules say {_share(rules, number)}")
     failed_now = any(finding.round == name for finding in court.findings)

@@ -165,8 +165,12 @@ def _changed(place: Path, item: FrozenItem | Leaving, row: Row) -> Iterator[Faul
             yield place, f"item '{row.id}' has {name} {now}, and was frozen with {then}"
 
 
-def draw_faults(public: Public, known: Rows, signed: SignedFreeze, split: Entry[Split]) -> Iterator[Fault]:
+def draw_faults(
+    public: Public, known: Rows, signed: SignedFreeze, split: Entry[Split], notes: list[str]
+) -> Iterator[Fault]:
     """What does not hold about a draw that was carried out: randomness, seed, counts, openings.
+
+    ``notes`` gets what no signature proves about the randomness.
 
     Raises:
         IntegrityError: a file is missing or cannot be read.
@@ -184,6 +188,8 @@ def draw_faults(public: Public, known: Rows, signed: SignedFreeze, split: Entry[
         randomness = come_out(frozen.source, randomness_file, str(folder / BEACON_FILE))
     except InputError as error:
         raise IntegrityError(str(error)) from None
+    if randomness.note:
+        notes.append(f"{frozen.round}: {randomness.note}".rstrip("."))
     repeated = repeat(frozen, randomness)
     drawn, seed = repeated.drawn, repeated.seed
     for name, said, found in (
