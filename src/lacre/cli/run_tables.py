@@ -13,6 +13,8 @@ from lacre.cli.output import print_json, print_table, say
 from lacre.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from lacre.engine.costs import Cost, Money
     from lacre.engine.folders import RunFolder, Written
     from lacre.engine.plans import RunRecord
@@ -105,14 +107,15 @@ def _money(money: Money) -> str:
 class Meter:
     """Progress on stderr: one line that renews itself on a terminal, else a line every ten seconds."""
 
-    def __init__(self, live: bool) -> None:
+    def __init__(self, live: bool, clock: Callable[[], float] = time.monotonic) -> None:
         self.live = live
-        self.last = time.monotonic()
+        self._clock = clock
+        self.last = clock()
         self.drawn = False
 
     def __call__(self, progress: Progress) -> None:
         """Show where the run stands, now and then."""
-        now = time.monotonic()
+        now = self._clock()
         if now - self.last < (0.1 if self.live else 10.0):
             return
         self.last = now

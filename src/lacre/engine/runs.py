@@ -11,13 +11,13 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Literal, NamedTuple, assert_never
 
-from lacre.engine.budgets import Budget, BudgetReachedError
+from lacre.engine.budgets import Budget
 from lacre.engine.client import Client, Halt, Patience
 from lacre.engine.costs import Bill, in_dollars, total_dollars, worst_case
 from lacre.engine.dialects import request_of
 from lacre.engine.journal import Entry, Halted, Journal, Replied, Sink, Task, entries
 from lacre.engine.keys import Key
-from lacre.engine.limits import Pace
+from lacre.engine.limits import GateClosedError, Pace
 from lacre.engine.messages import Earlier, Message
 from lacre.engine.plans import Chain, Question, RunRecord, chains, compose, expected
 from lacre.engine.replies import Answered, Failed, Refused, Reply, Truncated
@@ -219,7 +219,7 @@ class Run:
         message = compose(self.record, asker.card, chain, part, earlier)
         try:
             found, held = await asker.ask(message)
-        except BudgetReachedError:
+        except GateClosedError:
             # Whoever is under way is let finish: what they cost is set aside already.
             return None
         when = self.now().isoformat(timespec="milliseconds")
@@ -342,7 +342,7 @@ class _Asker:
         """What became of the message, and the dollars held for attempts that told nothing.
 
         Raises:
-            BudgetReachedError: it could exceed the budget.
+            GateClosedError: it could exceed the budget, or the column was stopped meanwhile.
         """
         budget = self._run._budget
         request = request_of(self.card, message)
@@ -354,6 +354,9 @@ class _Asker:
         async def gate() -> float:
             nonlocal reserved, counted
             waited = await self._pace.admit(guess)
+            if self.card.id in self._run._halted:
+                # It was stopped while this one waited for its turn.
+                raise GateClosedError
             # A try before this one counts in full until the end tells: nobody may wait for what it holds.
             await budget.settle(reserved, reserved)
             counted, reserved = counted + reserved, Decimal(0)
