@@ -239,7 +239,7 @@ ITEMS, CORPUS = ("items.csv",), ("--corpus", "corpus")
         pytest.param(
             nothing,
             (*ITEMS, "--corpus", "items.csv"),
-            "holds only the items themselves",
+            "holds nothing but the items",
             id="items as corpus",
         ),
         pytest.param(

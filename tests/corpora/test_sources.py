@@ -164,3 +164,15 @@ def test_a_parquet_file_is_cut_at_row_groups_and_read_whole(
     back = reading(path)
     assert back.documents() == texts
     assert list(back.texts)[-1] == ("corpus.parquet", "5000")
+
+
+def test_a_link_that_leads_in_a_circle_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("texto")
+    (tmp_path / "loop").symlink_to("loop")
+    listing = shards(str(tmp_path))
+    assert [shard.path for shard in listing.shards] == ["a.txt"]
+    (gap,) = listing.left_out
+    assert gap.where == "loop"
+    assert gap.incomplete
+    with pytest.raises(InputError, match="no such file"):
+        shards(str(tmp_path / "loop"))

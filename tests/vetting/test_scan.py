@@ -143,7 +143,7 @@ def test_the_items_and_what_was_written_about_them_are_no_corpus(tmp_path: Path)
     found = vet([choice()], source, apart=apart)
     assert verdict(found).verdict == "keep"
     assert [gap.where for gap in found.corpora[0].unread] == ["items.csv", "out/vetting.html"]
-    with pytest.raises(InputError, match="only the items themselves"):
+    with pytest.raises(InputError, match="nothing but the items"):
         vet([choice()], f"{source}/items.csv", apart=apart)
 
 
@@ -164,3 +164,33 @@ def test_a_broken_end_is_named_however_much_else_is_bad(tmp_path: Path) -> None:
     assert reading.incomplete == ("a.jsonl.gz",)
     assert any(gap.incomplete for gap in reading.unread)
     assert len(reading.unread) == NAMED
+
+
+def test_one_file_without_a_text_column_does_not_stop_the_others(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("Um texto qualquer sobre canoas e pescaria no litoral.")
+    (tmp_path / "b.jsonl").write_text('{"messages": [{"content": "Outro texto"}]}\n')
+    (listing,) = listings([str(tmp_path)], None)
+    assert [shard.path for shard in listing.shards] == ["a.txt"]
+    (gap,) = listing.left_out
+    assert gap.where == "b.jsonl"
+    assert gap.incomplete
+
+
+def test_a_column_that_no_file_has_is_bad_input(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("Um texto qualquer sobre canoas e pescaria no litoral.")
+    (tmp_path / "b.jsonl").write_text('{"text": "Outro texto"}\n')
+    with pytest.raises(InputError, match="no column 'corpo'"):
+        listings([str(tmp_path)], "corpo")
+
+
+def test_what_an_earlier_vetting_wrote_is_no_corpus(tmp_path: Path) -> None:
+    old = tmp_path / "old"
+    old.mkdir()
+    (old / "verdicts.jsonl").write_text('{"item":"a","verdict":"drop"}\n')
+    (old / "findings.jsonl").write_text('{"item":"a","check":"overlap"}\n')
+    (old / "vetting.html").write_text('<!doctype html>\n<meta name="generator" content="lacre">')
+    (old / "decisions.csv").write_text("item;decision\n")
+    (tmp_path / "findings.jsonl").write_text('{"text": "notas de campo"}\n')
+    (listing,) = listings([str(tmp_path)], None)
+    assert [shard.path for shard in listing.shards] == ["findings.jsonl"]
+    assert len(listing.left_out) == 4

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -85,6 +86,10 @@ def run(arguments: Sequence[str] | None = None) -> int:
     Does what ``click.Command.main`` does, except that a closed pipe does not end with the code of a finding.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A terminal that cannot show a character gets its number instead of a broken table.
+            stream.reconfigure(errors="backslashreplace")
     if wish := os.environ.get(_COMPLETE):
         return shell_complete(command, {}, "lacre", _COMPLETE, wish)
     try:
@@ -108,4 +113,10 @@ def run(arguments: Sequence[str] | None = None) -> int:
         # Whoever read us has gone; the interpreter's own flush at exit must not complain about it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _PIPE_CLOSED
+    except OSError as error:
+        # A full disk or a lost device under the result; the flush at exit must not fail over it again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        where = error.filename or "the result"
+        click.echo(f"lacre: {where}: {error.strerror}. Make room, or write somewhere else.", err=True)
+        return int(Exit.BAD_INPUT)
     return outcome if isinstance(outcome, int) else int(Exit.CLEAN)

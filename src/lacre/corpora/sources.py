@@ -121,10 +121,18 @@ def _walk(folder: Path, root: Path, left_out: list[Unread]) -> Iterator[_Found]:
             path = _relative(Path(entry.path), root)
             if entry.name.startswith("."):
                 left_out.append(Unread(where=path, reason="hidden", bytes=0))
-            elif entry.is_dir():
+            elif _is_folder(entry):
                 waiting.append(Path(entry.path))
             else:
                 yield _Found(path, entry.path)
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    """Whether an entry is a folder; a link that leads nowhere or in a circle is for its reading to report."""
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
 
 
 def _parts(corpus: str, file: _Found, column: str | None, left_out: list[Unread]) -> Iterator[Shard]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import msgspec
@@ -31,7 +32,7 @@ def page_of(vetting: Vetting, title: str, *, created: str | None = None) -> Vett
             max_unread=rules.max_unread,
         ),
         corpora=tuple(_corpus(reading, bool(doubts_of(reading, rules))) for reading in vetting.corpora),
-        items=tuple(_item(vetting.index.sheets, item, place) for place, item in enumerate(vetting.items)),
+        items=tuple(_item(vetting.sheets, item, place) for place, item in enumerate(vetting.items)),
         created=created,
     )
 
@@ -67,8 +68,12 @@ def _item(sheets: Sheets, item: ItemVerdict, number: int) -> ItemRow:
     )
 
 
+# Pages and PDFs leave rows of empty lines, which would push the words to compare out of sight.
+_BLANK_LINES = re.compile(r"\s*\n\s*")
+
+
 def _evidence(sheets: Sheets, judged: Judged) -> Evidence:
-    before, matched, after = judged.place.excerpt
+    before, matched, after = (_BLANK_LINES.sub("\n", text) for text in judged.place.excerpt)
     return Evidence(
         finding=judged.finding,
         excerpt=before + matched + after,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, Future, as_completed
@@ -94,38 +95,89 @@ def listings(
     Raises:
         InputError: a source is not there, is named twice, holds nothing to read, or lacks the text column.
     """
-    places = [Path(source).resolve() for source in sources]
+    # realpath, unlike resolve, does not mind links that go in a circle.
+    places = [Path(os.path.realpath(source)) for source in sources]
     for number, place in enumerate(places):
         if place in places[:number]:
             raise InputError(sources[number], "this corpus is named twice", "Name it once")
-    aside = [path.resolve() for path in apart]
+    aside = [Path(os.path.realpath(path)) for path in apart]
     found = [
         _without(source, shards(source, column=columns.get(source, column)), aside) for source in sources
     ]
-    for listing in found:
-        for shard in listing.shards:
+    return _shared_named(sources, [_readable(listing) for listing in found])
+
+
+_TABLES = ("jsonl", "json", "csv", "tsv", "parquet")  # formats in which the text is a column
+
+
+def _readable(listing: Listing) -> Listing:
+    """A listing with the files that have no text column, as far as their heads tell, among what was not read.
+
+    Raises:
+        InputError: none of the files can be read, or none has the column that was named.
+    """
+    kept: list[Shard] = []
+    out: list[Unread] = []
+    refused: InputError | None = None
+    for shard in listing.shards:
+        try:
             check(shard)
-    return _shared_named(sources, found)
+        except InputError as error:
+            refused = refused or error
+            reason = str(error).removeprefix(f"{shard.path}: ").rstrip(".")
+            out.append(Unread(where=shard.path, reason=reason, bytes=max(1, shard.size), incomplete=True))
+        else:
+            kept.append(shard)
+    named = any(shard.column is not None for shard in listing.shards)
+    useful = [shard for shard in kept if shard.format in _TABLES] if named else kept
+    if refused is not None and not useful:
+        raise refused
+    left_out = (*listing.left_out, *out) if out else listing.left_out
+    return Listing(shards=tuple(kept), left_out=tuple(sorted(left_out, key=lambda gap: gap.where)))
 
 
 def _without(source: str, listing: Listing, apart: Sequence[Path]) -> Listing:
-    """A listing without what lies apart, each file of it named."""
-    if not apart:
-        return listing
+    """A listing without what lies apart and what earlier vettings wrote, each file of it named."""
     kept: list[Shard] = []
     out: list[Unread] = []
     for shard in listing.shards:
-        here = Path(shard.location).resolve()
-        if any(here.is_relative_to(path) for path in apart):
+        here = Path(os.path.realpath(shard.location))
+        if any(here.is_relative_to(path) for path in apart) or _is_own(here):
             reason = "the items themselves, or what was written about them"
             out.append(Unread(where=shard.path, reason=reason, bytes=0))
         else:
             kept.append(shard)
     if not kept:
-        raise InputError(source, "holds only the items themselves", "Give the text to search")
+        raise InputError(
+            source,
+            "holds nothing but the items, or what was written about them",
+            "Give the text to search, and another folder for --out",
+        )
     return Listing(
         shards=tuple(kept), left_out=tuple(sorted([*listing.left_out, *out], key=lambda gap: gap.where))
     )
+
+
+# How the files of an earlier vetting begin: they quote the items, and would find them.
+_OWN = {
+    "verdicts.jsonl": (b'{"item":', b'"verdict":'),
+    "findings.jsonl": (b'{"item":', b'"check":'),
+    "vetting.html": (b"<!doctype html>", b'name="generator" content="lacre"'),
+    "decisions.csv": (b"item", b"decision"),
+}
+
+
+def _is_own(path: Path) -> bool:
+    """Whether a file was written by a vetting, by its name and its first bytes."""
+    marks = _OWN.get(path.name)
+    if marks is None:
+        return False
+    try:
+        with path.open("rb") as file:
+            head = file.read(4096).lower()
+    except OSError:
+        return False  # it is for the reading to report
+    return all(mark in head for mark in marks)
 
 
 def _shared_named(sources: Sequence[str], found: Sequence[Listing]) -> list[Listing]:

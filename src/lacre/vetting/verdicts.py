@@ -118,10 +118,12 @@ def doubts_of(reading: Reading, rules: VettingRules) -> list[str]:
 _WEIGHTS: tuple[Decision, ...] = ("drop", "unknown", "review", "untestable", "keep")
 
 
-def _rank(judged: Judged) -> tuple[int, float, str, tuple[object, ...]]:
+def _rank(judged: Judged) -> tuple[int, bool, float, str, tuple[object, ...]]:
     finding = judged.finding
     return (
         _WEIGHTS.index(judged.weight),
+        # Of two reasons the one that a reader checks more easily comes first: words in a row.
+        judged.place.sentence,
         -finding.words * finding.score,
         finding.corpus,
         judged.place.rank(),

@@ -12,8 +12,9 @@ from types import MappingProxyType
 
 from lacre import jsonl
 from lacre.errors import InputError
-from lacre.overlap.index import REVIEW_FROM, ItemIndex, index_items
+from lacre.overlap.index import REVIEW_FROM, index_items
 from lacre.overlap.kernel import SEED
+from lacre.overlap.sheets import Sheets
 from lacre.registry.items import Candidate
 from lacre.registry.rules import VettingRules
 from lacre.registry.verdicts import Finding, Verdict
@@ -34,14 +35,14 @@ class Vetting:
         items: the verdicts in the order of the items; ``candidates``: the items.
         corpora: how much of each corpus was read.
         rules: the rules that held.
-        index: the items' words, for drawing the evidence.
+        sheets: the items' words, for drawing the evidence.
     """
 
     items: tuple[ItemVerdict, ...]
     candidates: tuple[Candidate, ...]
     corpora: tuple[Reading, ...]
     rules: VettingRules
-    index: ItemIndex
+    sheets: Sheets
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
@@ -116,7 +117,7 @@ def vet(
         candidates=tuple(items),
         corpora=tuple(corpus.reading for corpus in corpora),
         rules=rules,
-        index=index,
+        sheets=index.sheets,
     )
 
 
