@@ -10,7 +10,6 @@ import click
 
 from lacre.cli.output import say
 from lacre.errors import InputError
-from lacre.scoring.outcomes import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,7 +62,7 @@ def read(
 ) -> tuple[Answer, ...]:
     """The answers of the files, with remarks on stderr."""
     from lacre.registry.answers import parse_answer_mapping, read_answers  # noqa: PLC0415 - keeps --help fast
-    from lacre.scoring.outcomes import classed  # noqa: PLC0415
+    from lacre.scoring.outcomes import Outcome, classed  # noqa: PLC0415
 
     outcome = Outcome.of(unlettered)
     assert outcome is not None
