@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from lacre.corpora.readers import read
+from lacre.corpora.sources import shards
 from lacre.registry.intake import candidates
 from lacre.registry.items import Candidate, Payload
 from lacre.registry.rules import default_rules
@@ -172,3 +174,80 @@ def test_the_same_vetting_twice_on_other_threads_gives_the_same_findings(root: P
             results.append(vet(order, names, default_rules().vetting, executor=executor))
     assert results[0].verdicts == results[1].verdicts
     assert results[0].findings == results[1].findings
+
+
+def decided(root: Path, vetting: Vetting, source: str | None = None) -> Counter[str]:
+    """Classes of the findings that decide the dropped items, or those of one source."""
+    return Counter(
+        item.judged[0].finding.class_
+        for item in vetting.items
+        if item.verdict.verdict == "drop" and source in (None, sources(root)[item.verdict.item])
+    )
+
+
+def test_bar_exam_items_in_the_law_are_statute_and_never_copy(root: Path) -> None:
+    vetting = vetted(root, "law")
+    classes = Counter(f.class_ for f in vetting.findings if sources(root)[f.item] == "oab_ownpt")
+    assert classes["copy"] == 0
+    assert classes["statute"] >= 0.95 * classes.total() > 1_000
+    assert set(decided(root, vetting, "oab_ownpt")) == {"statute"}
+
+
+def test_what_items_quote_of_machado_is_quotation(root: Path) -> None:
+    drops = decided(root, vetted(root, "clean/machado_romances_contos.jsonl.gz"))
+    assert drops["quotation"] >= 0.95 * drops.total() > 20
+
+
+def test_exam_items_on_web_pages_are_copies(root: Path) -> None:
+    drops = decided(root, vetted(root, ENEM_PAGES))
+    assert drops.total() > 2_900
+    assert drops["copy"] >= 0.95 * drops.total()
+
+
+def texts(root: Path, *names: str) -> list[str]:
+    """The documents of some corpora, whole."""
+    found: list[bytes] = []
+    for name in names:
+        for shard in shards(str(root / "corpora" / name), column=None).shards:
+            for batch in read(shard):
+                for text, start in zip(batch.text.to_pylist(), batch.starts.tolist(), strict=True):
+                    piece = (text or "").encode()
+                    if start:
+                        found[-1] += piece[len(found[-1]) - start :]
+                    else:
+                        found.append(piece)
+    return [text.decode("utf-8", "ignore") for text in found]
+
+
+def test_classes_stay_when_the_files_are_renamed_and_merged_into_one(root: Path, tmp_path: Path) -> None:
+    names = ("law", "clean/machado_romances_contos.jsonl.gz", ENEM_PAGES)
+    known: dict[tuple[str, str, tuple[int, int]], set[str]] = {}
+    for finding in vetted(root, *names).findings:
+        known.setdefault((finding.item, finding.check, finding.item_words), set()).add(finding.class_)
+    (tmp_path / "x.txt").write_text("\n\n".join(texts(root, *names)), encoding="utf-8")
+    with ThreadPoolExecutor(2) as executor:
+        merged = vet(items(root), [str(tmp_path)], default_rules().vetting, executor=executor)
+    same = [
+        finding.class_ in known[finding.item, finding.check, finding.item_words]
+        for finding in merged.findings
+        if (finding.item, finding.check, finding.item_words) in known
+    ]
+    assert sum(same) >= 0.99 * len(same) > 5_000
+
+
+@pytest.mark.parametrize("share", [1.0, 0.5])
+def test_bar_exam_items_pasted_into_the_statute_are_copies(root: Path, tmp_path: Path, share: float) -> None:
+    exam = [item for item in items(root) if sources(root)[item.id] == "oab_ownpt"]
+    pasted = [item for item in exam if len(item.payload.stem.split()) >= 30][:200]
+    law = (root / "corpora" / "law" / "lei-8906.txt").read_text(encoding="utf-8").split("\n")
+    for number, item in enumerate(pasted):
+        words = item.payload.stem.split()
+        lines = [" ".join(words[: int(share * len(words))])]
+        if share == 1.0:
+            lines += [f"{letter}) {text}" for letter, text in item.payload.options.items()]
+        law.insert(number * len(law) // len(pasted), "\n".join(lines))
+    (tmp_path / "lei.txt").write_text("\n".join(law), encoding="utf-8")
+    with ThreadPoolExecutor(2) as executor:
+        vetting = vet(pasted, [str(tmp_path)], default_rules().vetting, executor=executor)
+    classes = decided(root, vetting)
+    assert classes["copy"] >= (1.0 if share == 1.0 else 0.95) * len(pasted)
