@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable
 from functools import lru_cache
 from unicodedata import category, normalize
@@ -13,6 +14,9 @@ from lacre.text import exact
 UNSEEN_FREQUENCY = 1e-9
 # Any number fits a template: it counts like a word that is one in a thousand, however rare its digits.
 NUMBER_FREQUENCY = 1e-3
+# Letters and roman numerals number the parts of any text: "I, II, III, IV, V" is no item, however rare its parts.
+MARK_FREQUENCY = 1 / 8
+_MARK = re.compile(r"[a-z]|x{0,3}(?:ix|iv|v?i{0,3})")
 
 
 def bits(words: Iterable[str]) -> list[float]:
@@ -31,6 +35,8 @@ def bits(words: Iterable[str]) -> list[float]:
         form = exact(word)
         if any(character.isdigit() for character in form):
             return -math.log2(NUMBER_FREQUENCY)
+        if _MARK.fullmatch(form):
+            return -math.log2(max(MARK_FREQUENCY, frequencies.get(form, 0.0)))
         return -math.log2(max(frequencies.get(form, 0.0), UNSEEN_FREQUENCY))
 
     return [of(word) for word in words]
