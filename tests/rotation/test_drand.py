@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from datetime import UTC, datetime
+from importlib.util import find_spec
 
 import msgspec
 import pytest
@@ -10,7 +12,8 @@ import pytest
 from lacre.errors import IntegrityError
 from lacre.rotation.drand import CHAINS, Beacon, Chain, Scheme, verify
 
-pytest.importorskip("py_ecc", reason="the [beacon] extra is not installed")
+# Looked for, not imported: py_ecc lifts the recursion limit of the whole process.
+pytestmark = pytest.mark.skipif(find_spec("py_ecc") is None, reason="the [beacon] extra is not installed")
 
 
 def chain(key: str, scheme: Scheme) -> Chain:
@@ -104,3 +107,9 @@ def test_the_hour_of_a_round(name: str, round: int, due: datetime) -> None:
     assert CHAINS[name].due(round) == due
     assert CHAINS[name].round_from(due) == round
     assert CHAINS[name].due(CHAINS[name].round_from(due.replace(microsecond=1))) > due
+
+
+def test_checking_leaves_the_recursion_limit_as_it_was() -> None:
+    before = sys.getrecursionlimit()
+    verify(QUICKNET, CHAINS["quicknet"])
+    assert sys.getrecursionlimit() == before

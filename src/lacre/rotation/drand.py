@@ -8,6 +8,7 @@ everything else here does not.
 from __future__ import annotations
 
 import hashlib
+import sys
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 
@@ -122,6 +123,7 @@ def verify(beacon: Beacon, chain: Chain) -> None:
         IntegrityError: it is not.
         UncheckedError: the extra is not installed.
     """
+    limit = sys.getrecursionlimit()
     try:
         # Imported here: it is an extra, and takes a second to load.
         from py_ecc.fields import optimized_bls12_381_FQ12 as FQ12  # noqa: PLC0415
@@ -131,6 +133,9 @@ def verify(beacon: Beacon, chain: Chain) -> None:
         raise UncheckedError(
             "drand", "signatures cannot be checked without py_ecc", "Run: pip install 'lacre[beacon]'"
         ) from None
+    finally:
+        # py_ecc lifts the limit a hundredfold on import; with it, nested JSON from outside would end the process.
+        sys.setrecursionlimit(limit)
     try:
         key, signature, hashed = _points(beacon, chain)
     except ValueError as error:
