@@ -95,3 +95,24 @@ def test_recorded_letters_of_real_columns_are_compared(capsys: Capture) -> None:
     closest = found["pairs"][0]
     assert closest["tie"] is True
     assert (closest["test"]["only_first"], closest["test"]["only_second"]) == (9, 4)
+
+
+def test_one_item_is_a_tie_with_the_interval_that_score_prints(tmp_path: Path, capsys: Capture) -> None:
+    path = tmp_path / "one.csv"
+    path.write_text("column,item,outcome\na,q1,C\nb,q1,E\n", encoding="utf-8")
+    assert compare(str(path)) == Exit.CLEAN
+    out = capsys.readouterr().out
+    assert "1-2\ta\t100.0% [20.7, 100.0]\t1-2" in out
+    assert "+100.0 [-12.2, +100.0]\ttie" in out
+    assert run(["score", str(path)]) == Exit.CLEAN
+    assert "a\t1\t100.0% [20.7, 100.0]" in capsys.readouterr().out
+
+
+def test_a_pair_without_an_interval_is_undecided_and_says_why(tmp_path: Path, capsys: Capture) -> None:
+    path = tmp_path / "alike.csv"
+    lines = [f"{name},q{n},{score}" for name, score in (("a", 0.9), ("b", 0.4)) for n in range(20)]
+    path.write_text("\n".join(["column,item,score", *lines, ""]), encoding="utf-8")
+    assert compare(str(path), "--metric", "mean_score") == Exit.CLEAN
+    out = capsys.readouterr().out
+    assert "+50.0 [no interval]\tundecided: all resamples give the same value" in out
+    assert "differ\t" not in out

@@ -112,12 +112,17 @@ def test_kappa_is_that_of_statsmodels_and_scikit_learn(counts: list[list[int]], 
     assume(given_.n > 0)
     found = cohen_kappa(given_, weights=weights)  # type: ignore[arg-type]
     assume(isinstance(found.estimate, Estimate))
-    other = cohens_kappa(np.array(counts), wt=None if weights == "none" else weights)
+    with np.errstate(invalid="ignore"):  # 0/0 in theirs where one rater gave one label
+        other = cohens_kappa(np.array(counts), wt=None if weights == "none" else weights)
     assert value(found) == pytest.approx(other.kappa, abs=1e-9)
     # At the ends rounding decides whether a variance is a hair above or below zero.
-    if isinstance(found.observed, float) and found.observed < 1:
+    assert isinstance(found.estimate, Estimate)
+    if isinstance(found.estimate.interval, Undefined):
+        assert other.std_kappa == pytest.approx(0, abs=1e-6) or np.isnan(other.std_kappa)
+    elif isinstance(found.observed, float) and found.observed < 1:
         assert error(found) == pytest.approx(other.std_kappa, abs=1e-6)
-    assert found.null_error == pytest.approx(other.std_kappa0, abs=1e-6)
+    # Theirs is the root of a hair below zero where one rater gave one label.
+    assert found.null_error == pytest.approx(np.nan_to_num(other.std_kappa0), abs=1e-6)
     codes = codes_of(given_)
     learned = cohen_kappa_score(
         codes[:, 0],
@@ -450,3 +455,64 @@ def test_weights_fall_from_the_diagonal_to_the_ends() -> None:
     assert weight_matrix(4, "linear")[0] == pytest.approx([1, 2 / 3, 1 / 3, 0])
     assert weight_matrix(4, "quadratic")[0] == pytest.approx([1, 8 / 9, 5 / 9, 0])
     assert weight_matrix(1, "linear").tolist() == [[1.0]]
+
+
+ONE_LABEL = ((0, 0), (4, 6))
+OPPOSED = ((0, 5), (5, 0))
+
+
+@pytest.mark.parametrize(
+    ("counts", "said"),
+    [
+        (ONE_LABEL, "the first rater gave '"),
+        (((0, 4), (0, 6)), "the second rater gave '"),
+        (OPPOSED, "no item agrees"),
+    ],
+)
+def test_a_kappa_without_spread_has_no_interval_and_no_error(
+    counts: tuple[tuple[int, ...], ...], said: str
+) -> None:
+    found = cohen_kappa(table(counts))
+    assert isinstance(found.estimate, Estimate)
+    assert isinstance(found.estimate.interval, Undefined)
+    assert said in found.estimate.interval.reason
+    assert found.estimate.standard_error is None
+
+
+@settings(max_examples=150, deadline=None)
+@given(square)
+def test_no_coefficient_promises_certainty(counts: list[list[int]]) -> None:
+    given_ = table(tuple(map(tuple, counts)))
+    assume(given_.n > 0)
+    codes, names = codes_of(given_), given_.categories
+    every = [cohen_kappa(given_, weights=kind).estimate for kind in ("none", "linear", "quadratic")]
+    every += [gwet_ac1(codes, names).estimate, fleiss_kappa(codes, names).estimate]
+    every.append(classification(given_).macro_f1)
+    for measured in every:
+        if isinstance(measured, Estimate) and isinstance(measured.interval, Interval):
+            assert measured.interval.lo < measured.interval.hi
+
+
+@pytest.mark.parametrize(
+    ("counts", "said"),
+    [
+        (OPPOSED, "no item agrees, so every F1 is 0"),
+        (((5, 0, 0), (0, 0, 4), (0, 4, 0)), "every F1 is 0 or 1"),
+        (((5, 0), (0, 5)), "no disagreement"),
+    ],
+)
+def test_macro_f1_without_spread_says_the_true_reason(counts: tuple[tuple[int, ...], ...], said: str) -> None:
+    found = classification(table(counts)).macro_f1
+    assert isinstance(found, Estimate)
+    assert isinstance(found.interval, Undefined)
+    assert said in found.interval.reason
+    assert found.standard_error is None
+
+
+def test_raters_who_agree_on_no_item_leave_ac1_and_fleiss_without_interval() -> None:
+    codes = codes_of(table(OPPOSED))
+    for found in (gwet_ac1(codes, ("a", "b")), fleiss_kappa(codes, ("a", "b"))):
+        assert isinstance(found.estimate, Estimate)
+        assert isinstance(found.estimate.interval, Undefined)
+        assert "no item agrees" in found.estimate.interval.reason
+        assert found.estimate.standard_error is None

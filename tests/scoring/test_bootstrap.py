@@ -8,6 +8,7 @@ from scipy import stats  # type: ignore[import-untyped]
 
 from lacre.errors import InputError
 from lacre.scoring.bootstrap import (
+    NO_SPREAD,
     percentile_interval,
     percentile_intervals,
     ratios,
@@ -79,12 +80,17 @@ def test_draws_without_a_value_are_counted_and_many_of_them_leave_no_interval() 
 
 
 def test_columns_are_judged_one_by_one() -> None:
-    draws = np.column_stack([np.zeros(10), np.full(10, np.nan), np.ones(10)])
+    draws = np.column_stack([np.arange(100.0), np.full(100, np.nan), np.ones(100)])
     first, second, third = percentile_intervals(draws)
     assert isinstance(first, Interval)
-    assert isinstance(second, Undefined)
-    assert isinstance(third, Interval)
-    assert (first.lo, third.hi) == (0.0, 1.0)
+    assert (first.lo, first.hi) == pytest.approx((2.475, 96.525))
+    assert second == Undefined(reason="100 of 100 resamples have no value", n=0)
+    assert third == Undefined(reason=NO_SPREAD, n=100)
+
+
+def test_rounding_noise_is_no_spread() -> None:
+    draws = 0.1 + np.arange(100.0) * 1e-17
+    assert percentile_interval(draws) == Undefined(reason=NO_SPREAD, n=100)
 
 
 def test_a_ratio_without_a_denominator_is_no_number() -> None:

@@ -210,6 +210,27 @@ def test_one_item_has_no_interval() -> None:
     assert isinstance(found.ece.interval, Undefined)
 
 
+def test_answers_that_are_all_alike_have_no_interval() -> None:
+    found = run([("C", 0.8)] * 20)
+    assert isinstance(found, Calibration)
+    for measured in (found.ece, found.brier, found.aurc, found.e_aurc, found.augrc):
+        assert isinstance(measured, Estimate)
+        assert isinstance(measured.interval, Undefined)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(st.tuples(st.sampled_from("CE"), st.sampled_from([0.0, 0.5, 0.9, 1.0])), min_size=2, max_size=8)
+)
+def test_no_interval_of_calibration_is_a_point(answers: list[tuple[str, float | None]]) -> None:
+    found = run(answers)
+    assert isinstance(found, Calibration)
+    for measured in (found.ece, found.brier, found.aurc, found.e_aurc, found.augrc):
+        assert isinstance(measured, Estimate)
+        if isinstance(measured.interval, Interval):
+            assert measured.interval.lo < measured.interval.hi
+
+
 @settings(max_examples=20, deadline=None)
 @given(st.integers(0, 1000))
 def test_what_chance_alone_gives_is_the_mean_ece_of_a_calibrated_column(seed: int) -> None:

@@ -15,8 +15,11 @@ from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar 
 from statsmodels.stats.multitest import multipletests  # type: ignore[import-untyped]
 
 from lacre.errors import InputError
+from lacre.scoring.bootstrap import NO_SPREAD
 from lacre.scoring.comparison import Comparison, compare, is_tie, paired_difference
 from lacre.scoring.estimates import Estimate, Interval, Measured, Undefined
+from lacre.scoring.intervals import newcombe_paired
+from lacre.scoring.metrics import metrics
 from lacre.scoring.outcomes import Answer, Outcome
 from lacre.scoring.significance import McNemar, SignFlip, benjamini_hochberg, holm, mcnemar, sign_flips
 
@@ -105,14 +108,85 @@ def test_the_paired_bootstrap_reaches_the_normal_limit() -> None:
     assert not is_tie(interval(found))
 
 
-def test_identical_columns_tie_at_exactly_zero() -> None:
+def test_identical_columns_tie_and_do_not_promise_that_they_always_will() -> None:
     found = paired_difference([0.3] * 40, [0.3] * 40, rng=np.random.default_rng(0))
-    assert interval(found) == Interval(
-        lo=0.0, hi=0.0, method="percentile paired bootstrap by item, 10,000 draws"
-    )
+    assert isinstance(found, Estimate)
+    assert (found.value, found.interval) == (0.0, Interval(lo=0.0, hi=0.0, method="no item differs"))
+    found = paired_difference([0.3] * 40, [0.1] * 40, rng=np.random.default_rng(0))
+    assert isinstance(found, Estimate)
+    assert found.interval == Undefined(reason=NO_SPREAD, n=10_000)
     [pair] = compared(column("a", "CCEE") + column("b", "CCEE")).pairs
     assert pair.tie is True
-    assert (interval(pair.difference).lo, interval(pair.difference).hi) == (0.0, 0.0)
+    assert interval(pair.difference) == newcombe_paired(2, 0, 0, 2)
+
+
+# All differences are the same, so that resampling shows no spread: the four counts of pairs do.
+@pytest.mark.parametrize(("items", "tie"), [(1, True), (2, None), (5, None), (6, False), (30, False)])
+@pytest.mark.parametrize("runs", [1, 3])
+def test_a_difference_that_never_varies_is_judged_by_its_counts(
+    items: int, tie: bool | None, runs: int
+) -> None:
+    given = column("a", "C" * items) + column("b", "E" * items)
+    given = [msgspec.structs.replace(answer, repetition=n) for answer in given for n in range(1, runs + 1)]
+    found = compared(given)
+    [pair] = found.pairs
+    assert isinstance(pair.difference, Estimate)
+    assert pair.difference.interval == (
+        newcombe_paired(0, items, 0, 0)
+        if tie is not None
+        else Undefined(reason=f"{items} items that all differ alike are too few to tell", n=items)
+    )
+    assert pair.tie is tie
+    apart = [(1, 1), (2, 2)] if tie is False else [(1, 2), (1, 2)]
+    assert [(rank.best, rank.worst) for rank in found.ranks] == apart
+
+
+@pytest.mark.parametrize("scores", [(0.9, 0.4), (0.5, 0.5)])
+def test_scores_that_differ_alike_on_every_item_never_set_columns_apart(scores: tuple[float, float]) -> None:
+    given = [
+        Answer(column=name, item=f"i{n}", score=score)
+        for name, score in zip("ab", scores, strict=True)
+        for n in range(20)
+    ]
+    found = compared(given, metric="mean_score")
+    [pair] = found.pairs
+    assert isinstance(pair.difference, Estimate)
+    assert pair.difference.interval == Undefined(reason=NO_SPREAD, n=2000)
+    assert pair.tie is (True if scores[0] == scores[1] else None)
+    for rank in found.ranks:
+        assert (rank.best, rank.worst) == (1, 2)
+        assert isinstance(rank.value, Estimate)
+        assert isinstance(rank.value.interval, Undefined)
+
+
+@pytest.mark.parametrize("metric", ["accuracy", "error_when_attempted", "mean_score", "penalised"])
+@pytest.mark.parametrize("letters", [("CCCC", "EEEE"), ("CCEA", "CEEF"), ("C", "E"), ("AAAC", "RFEC")])
+def test_a_column_has_the_same_interval_here_as_alone(metric: Any, letters: tuple[str, str]) -> None:
+    given = column("a", letters[0]) + column("b", letters[1])
+    for rank in compared(given, metric=metric, t="0").ranks:
+        alone = metrics(
+            [answer for answer in given if answer.column == rank.column],
+            rng=np.random.default_rng(0),
+            draws=100,
+            thresholds=("0",),
+        )
+        named = {"mean_score": alone.mean_score, "penalised": alone.penalised[0].score}
+        assert rank.value == named.get(metric) or rank.value == getattr(alone.headline, metric)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.tuples(st.sampled_from("CEARF"), st.sampled_from("CEARF")), min_size=1, max_size=6),
+    st.sampled_from(["accuracy", "error_when_attempted", "mean_score", "penalised"]),
+)
+def test_no_interval_is_a_point(letters: list[tuple[str, str]], metric: Any) -> None:
+    first, second = ("".join(own) for own in zip(*letters, strict=True))
+    found = compared(column("a", first) + column("b", second), 100, metric=metric)
+    every = [rank.value for rank in found.ranks]
+    every += [d for p in found.pairs for d in (p.difference, p.difference_without_failures) if d is not None]
+    for measured in every:
+        if isinstance(measured, Estimate) and isinstance(measured.interval, Interval):
+            assert measured.interval.lo < measured.interval.hi
 
 
 def test_unpaired_or_broken_values_are_refused() -> None:

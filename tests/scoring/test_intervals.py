@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import stats  # type: ignore[import-untyped]
 from statsmodels.stats.proportion import (  # type: ignore[import-untyped]
@@ -22,6 +22,7 @@ from lacre.scoring.intervals import (
     clopper_pearson,
     clustered_mean,
     newcombe,
+    newcombe_paired,
     proportion,
     rule_of_three,
     upper_bound_at_zero,
@@ -199,3 +200,32 @@ def test_other_bad_input_is_refused() -> None:
         clustered_mean([[1.0], [math.nan]])
     with pytest.raises(InputError):
         newcombe(3, 2, 1, 2)
+
+
+# Newcombe 1998, Statistics in Medicine 17:2635, method 10: 36, 12, 2 and 0 pairs.
+def test_newcombe_s_paired_interval_is_the_published_one() -> None:
+    found = newcombe_paired(36, 12, 2, 0)
+    assert (found.lo, found.hi) == pytest.approx((0.0569, 0.3404), abs=6e-5)
+
+
+@given(*[st.integers(0, 40)] * 4)
+def test_newcombe_s_paired_interval_holds_the_difference_and_turns_with_the_pair(
+    both: int, first: int, second: int, neither: int
+) -> None:
+    assume(both + first + second + neither)
+    found, turned = (
+        newcombe_paired(both, first, second, neither),
+        newcombe_paired(both, second, first, neither),
+    )
+    assert found.lo <= (first - second) / (both + first + second + neither) <= found.hi
+    assert found.lo < found.hi
+    assert (found.lo, found.hi) == pytest.approx((-turned.hi, -turned.lo))
+    with pytest.raises(InputError):
+        newcombe_paired(-1, 1, 1, 1)
+
+
+def test_runs_that_never_vary_have_no_interval() -> None:
+    found = clustered_mean([[0.5, 0.5], [0.5, 0.5]])
+    assert isinstance(found, Estimate)
+    assert isinstance(found.interval, Undefined)
+    assert found.standard_error is None

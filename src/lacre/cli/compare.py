@@ -121,9 +121,10 @@ def _pairs(found: Comparison) -> None:
 def _row(pair: Pair, both: bool) -> tuple[str, ...]:
     from lacre.scoring.significance import McNemar  # noqa: PLC0415 - keeps --help fast
 
-    cells = [pair.first, pair.second, _points(pair.difference), _verdict(pair.tie)]
+    cells = [pair.first, pair.second, _points(pair.difference), _verdict(pair.difference, pair.tie)]
     if both and pair.difference_without_failures is not None:
-        cells += [_points(pair.difference_without_failures), _verdict(pair.tie_without_failures)]
+        without = pair.difference_without_failures
+        cells += [_points(without), _verdict(without, pair.tie_without_failures)]
     elif both:
         cells += ["", ""]
     if isinstance(pair.test, McNemar):
@@ -135,8 +136,14 @@ def _row(pair: Pair, both: bool) -> tuple[str, ...]:
     return tuple(cells)
 
 
-def _verdict(tie: bool | None) -> str:
-    return "undefined" if tie is None else "tie" if tie else "differ"
+def _verdict(difference: Measured, tie: bool | None) -> str:
+    from lacre.scoring.estimates import Undefined  # noqa: PLC0415 - keeps --help fast
+
+    if isinstance(difference, Undefined):
+        return "undefined"
+    if tie is None and isinstance(difference.interval, Undefined):
+        return f"undecided: {difference.interval.reason}"
+    return "tie" if tie else "differ"
 
 
 def _p(value: float) -> str:
@@ -156,7 +163,7 @@ def _points(found: Measured) -> str:
         return str(found)
     text = f"{100 * found.value:+.1f}"
     if isinstance(found.interval, Undefined):
-        return f"{text} [no interval: {found.interval.reason}]"
+        return f"{text} [no interval]"  # the verdict says why, or that nothing differs
     return f"{text} [{100 * found.interval.lo:+.1f}, {100 * found.interval.hi:+.1f}]"
 
 

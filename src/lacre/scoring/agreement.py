@@ -24,6 +24,9 @@ Weights: TypeAlias = NDArray[np.float64]
 
 NO_PAIR = "no item was rated by two raters"
 ONE_RATER = "there is only one rater"
+NOISE = 1e-7
+"""A standard error below this is rounding: the square root of what a variance loses."""
+NOTHING_AGREES = "no item agrees, so the standard error is 0 and says nothing"
 SURE = "Wilson's bound of the observed agreement, for no item disagrees"
 
 
@@ -107,7 +110,8 @@ def cohen_kappa(
     quadratic weights as :func:`weight_matrix`, own ones as :func:`checked_weights`. The standard error is that of
     Fleiss, Cohen and Everitt, the interval kappa plus or minus z times it, cut at -1 and 1. Where no item
     disagrees that error is 0 and says nothing: the lower bound is then Wilson's lower bound of p_o, taken
-    through the same formula. Undefined when p_e = 1: both raters gave one category only.
+    through the same formula. Where it is 0 though items disagree there is no interval.
+    Undefined when p_e = 1: both raters gave one category only.
 
     Source: Cohen 1960, EPM 20:37-46; Cohen 1968, Psychol Bull 70:213-220; Fleiss, Cohen and Everitt 1969,
     Psychol Bull 72:323-327; SPEC L20.
@@ -141,13 +145,21 @@ def cohen_kappa(
         )
     kappa = (observed - expected) / (1 - expected)
     error, null_error = _kappa_errors(share, agree, kappa, expected, n)
-    interval = (
-        _around(kappa, normal_quantile(level) * error, level, "Fleiss-Cohen-Everitt 1969, normal")
-        if observed < 1
-        else _sure(expected, n, level)
-    )
+    interval: Interval | Undefined
+    if observed >= 1 - 1e-12:
+        interval = _sure(expected, n, level)
+    elif error > NOISE:
+        interval = _around(kappa, normal_quantile(level) * error, level, "Fleiss-Cohen-Everitt 1969, normal")
+    else:
+        interval = Undefined(reason=_without_spread(rows, columns, observed, table.categories), n=n)
     return Agreement(
-        estimate=Estimate(value=kappa, interval=interval, n=n, method=method, standard_error=error),
+        estimate=Estimate(
+            value=kappa,
+            interval=interval,
+            n=n,
+            method=method,
+            standard_error=None if isinstance(interval, Undefined) else error,
+        ),
         observed=observed,
         expected=expected,
         null_error=null_error,
@@ -169,6 +181,21 @@ def _certain(table: Confusion) -> str:
     if len(given) == 1:
         return f"both raters gave '{given[0]}' to every item, so chance agrees always"
     return "the weights call all labels that were given equal, so chance agrees always"
+
+
+def _without_spread(
+    rows: NDArray[np.float64], columns: NDArray[np.float64], observed: float, categories: Sequence[str]
+) -> str:
+    """Why a standard error is 0 though items disagree."""
+    for which, share in (("first", rows), ("second", columns)):
+        if share.max() >= 1 - NOISE:
+            only = categories[int(share.argmax())]
+            return (
+                f"the {which} rater gave '{only}' to every item, so the standard error is 0 and says nothing"
+            )
+    if observed <= NOISE:
+        return NOTHING_AGREES
+    return "the standard error is 0 though items disagree, and says nothing"
 
 
 def _kappa_errors(
@@ -332,6 +359,9 @@ def _linearised(
         error = float(((linear - value) ** 2).sum() / (n * (n - 1))) ** 0.5
         half = float(special.stdtrit(n - 1, (1 + level) / 2)) * error
         interval = _around(value, half, level, "Gwet's linearisation over items, Student's t")
+        if error <= NOISE and observed < 1:
+            alike = "every item agrees to the same degree, so the standard error is 0 and says nothing"
+            interval, error = Undefined(reason=alike if observed > NOISE else NOTHING_AGREES, n=n), None
     if observed >= 1:
         interval = _sure(expected, n, level)
     return Agreement(
@@ -354,4 +384,4 @@ def _sure(expected: float, n: int, level: float) -> Interval:
 
 def _p_value(value: float, error: float) -> float | None:
     """Two-sided, from the normal distribution; none when the error is 0."""
-    return float(2 * special.ndtr(-abs(value) / error)) if error > 0 else None
+    return float(2 * special.ndtr(-abs(value) / error)) if error > NOISE else None

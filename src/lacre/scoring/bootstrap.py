@@ -23,8 +23,12 @@ DRAWS = 10_000
 MAX_UNDEFINED = 0.05
 """Share of draws that may lack a value, such as 0/0, before the interval does too."""
 
+NO_SPREAD = "all resamples give the same value, so they show no spread"
+"""Why a bootstrap has no interval where its bounds would be one number."""
+
 _CELLS = 1 << 15  # draws times units held at once: more would leave the cache, and cost twice the time
 _FEWEST = 16  # draws at once however many the units: one at a time would pay for every call anew
+_NOISE = 1e-12  # bounds this near each other differ by rounding alone
 _PLACES = 12  # rounding noise of sums must not move a bound off zero, where a tie is decided
 
 
@@ -102,10 +106,13 @@ def percentile_intervals(
 
     Bounds are the quantiles (1 ∓ level)/2, interpolated linearly as scipy.stats.bootstrap does with
     ``method="percentile"``. NaN draws are left out and counted in the method; above 5 % of them the interval is
-    undefined. Source: Efron & Tibshirani 1993, section 13.3.
+    undefined. So it is where both bounds are one number: resamples that do not differ show no spread, and
+    [x, x] would promise certainty. Source: Efron & Tibshirani 1993, section 13.3.
 
-    >>> [interval.lo for interval in percentile_intervals(np.zeros((9, 2)))]
+    >>> [interval.lo for interval in percentile_intervals(np.eye(2).repeat(9, 0))]
     [0.0, 0.0]
+    >>> percentile_intervals(np.zeros((9, 1)))[0].reason
+    'all resamples give the same value, so they show no spread'
 
     Raises:
         InputError: the level is not between 0 and 1.
@@ -130,5 +137,8 @@ def percentile_intervals(
         if lacking:
             lo, hi = np.quantile(row[~np.isnan(row)], tails)
             method += f", {lacking:,} of them without a value"
+        if hi - lo <= _NOISE:
+            found.append(Undefined(reason=NO_SPREAD, n=size - lacking))
+            continue
         found.append(Interval(lo=float(lo), hi=float(hi), level=level, method=method))
     return found

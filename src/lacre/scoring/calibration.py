@@ -192,7 +192,7 @@ def calibration(
 
     Intervals resample items, each with all its runs: percentile ones, except ECE's, which is reflected about
     the estimate, ``[2·ECE − q_hi, 2·ECE − q_lo]`` cut at 0, since resampling adds the bias that the sample
-    already has (Davison & Hinkley 1997, section 5.2).
+    already has (Davison & Hinkley 1997, section 5.2). Where both bounds would be one number there is none.
 
     >>> answers = [Answer(column="m", item=i, outcome=Outcome.CORRECT, confidence=0.8) for i in "ab"]
     >>> round(calibration(answers, rng=np.random.default_rng(1), draws=50).ece.value, 4)
@@ -388,9 +388,14 @@ def _interval(name: str, value: float, drawn: Floats, level: float, units: int) 
     found = percentile_interval(drawn, level=level)
     if name != "ece" or isinstance(found, Undefined):
         return found
+    lo, hi = max(0.0, 2 * value - found.hi), max(0.0, 2 * value - found.lo)
+    if hi <= lo:
+        return Undefined(
+            reason="every resample is more than twice the value, so nothing is left above 0", n=units
+        )
     return Interval(
-        lo=max(0.0, 2 * value - found.hi),
-        hi=max(0.0, 2 * value - found.lo),
+        lo=lo,
+        hi=hi,
         level=level,
         method=found.method.replace("percentile", "reflected"),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, assert_never, get_args
 
 import msgspec
 import numpy as np
@@ -13,13 +13,15 @@ from numpy.typing import ArrayLike, NDArray
 from lacre.errors import InputError
 from lacre.scoring.bootstrap import (
     DRAWS,
+    NO_SPREAD,
     percentile_interval,
     percentile_intervals,
     ratios,
     resampled_sums,
 )
 from lacre.scoring.estimates import LEVEL, Estimate, Interval, Measured, Undefined
-from lacre.scoring.metrics import penalty
+from lacre.scoring.intervals import newcombe_paired, proportion
+from lacre.scoring.metrics import penalty, resampled_ratio
 from lacre.scoring.outcomes import Answer, Outcome, Tally, by_column, tally
 from lacre.scoring.significance import McNemar, SignFlip, holm, mcnemar, sign_flips
 
@@ -37,7 +39,8 @@ class Pair(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     Attributes:
         difference: of the metric, N counting failures; ``tie`` follows its interval by the closed rule
-            lo ≤ 0 ≤ hi, and is none where the difference is undefined.
+            lo ≤ 0 ≤ hi, and is none where the difference or its interval is undefined: nothing is decided
+            then. Columns with the same value on every item tie.
         difference_without_failures: where failures leave each column's own denominator; ``tie_without_failures``
             likewise. Both are none for a metric whose denominator is not N.
         test: exact McNemar; the sign-flip test where differences are not 0 or 1; or why there is none.
@@ -58,7 +61,8 @@ class Rank(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """A column's value on the shared items, and the ranks it can have, 1 being the best.
 
     Attributes:
-        value: with its interval from the resamples that the pairs share.
+        value: with the interval that `lacre score` gives it: Wilson's for a proportion of single runs, else
+            that of the resamples that the pairs share.
         best, worst: 1 + columns that beat it, and k − columns it beats, by the tie rule.
         best_holm, worst_holm: the same by p_holm ≤ 1 − level: what may be claimed of all columns at once.
     """
@@ -109,7 +113,8 @@ def paired_difference(
 ) -> Measured:
     """The mean of first minus second over the same items, with the paired percentile bootstrap over items.
 
-    ``d̄ = 1/n Σ_i (a_i − b_i)``, items resampled with their pair. Source: Efron & Tibshirani 1993,
+    ``d̄ = 1/n Σ_i (a_i − b_i)``, items resampled with their pair. Where no item differs the interval is [0, 0], a
+    tie; where all differ alike, and not by 0, there is none. Source: Efron & Tibshirani 1993,
     An Introduction to the Bootstrap, chapters 6 and 13; SPEC L14.
 
     >>> paired_difference([1, 1, 0], [1, 0, 0], rng=np.random.default_rng(1), draws=50).n
@@ -125,10 +130,15 @@ def paired_difference(
         return Undefined(reason="there are no items in common", n=0)
     if not (np.isfinite(a).all() and np.isfinite(b).all()):
         raise InputError("pairs", "a value is no finite number", "Correct it")
-    sums = resampled_sums((a - b)[:, None], rng, draws)[:, 0]
+    interval: Interval | Undefined = Interval(lo=0.0, hi=0.0, level=level, method="no item differs")
+    if (a != b).any():
+        sums = resampled_sums((a - b)[:, None], rng, draws)[:, 0]
+        interval = percentile_interval(
+            np.round(sums / a.size, 12), level=level, of="paired bootstrap by item"
+        )
     return Estimate(
         value=float((a - b).mean()),
-        interval=percentile_interval(np.round(sums / a.size, 12), level=level, of="paired bootstrap by item"),
+        interval=interval,
         n=a.size,
         method="paired difference of means",
     )
@@ -184,6 +194,9 @@ class _Parts(msgspec.Struct, frozen=True, kw_only=True):
         without: the denominators less failures; none where the metric's denominator is not N.
         sign: −1 where less is better.
         single: whether every column answers every item once, and every value is 0 or 1.
+        binary: whether every item adds 0 or 1 of 1, however often it ran: pairs of items then have four counts.
+        proportions: of each column, whether it is a share (each run adds 0 or 1 to both); ``once``: whether
+            the column answers every item once.
     """
 
     numerator: Floats
@@ -191,6 +204,9 @@ class _Parts(msgspec.Struct, frozen=True, kw_only=True):
     without: Floats | None
     sign: int
     single: bool
+    binary: bool
+    proportions: tuple[bool, ...]
+    once: tuple[bool, ...]
 
     @classmethod
     def of(cls, tallies: Sequence[Tally], metric: Name, t: str) -> _Parts:
@@ -208,15 +224,32 @@ class _Parts(msgspec.Struct, frozen=True, kw_only=True):
         numerator = np.column_stack([top(counted, cost) / counted.runs for counted in tallies])
         denominator = np.column_stack([bottom(counted) / counted.runs for counted in tallies])
         failed = np.column_stack([counted.of(Outcome.FAILURE) / counted.runs for counted in tallies])
-        whole = bool((denominator == 1).all())
+        binary = bool((denominator == 1).all()) and bool(np.isin(numerator, (0.0, 1.0)).all())
+        once = tuple(bool((counted.runs == 1).all()) for counted in tallies)
         return cls(
             numerator=numerator,
             denominator=denominator,
             without=denominator - failed if metric != "error_when_attempted" else None,
             sign=-1 if metric == "error_when_attempted" else 1,
-            single=whole and bool(np.isin(numerator, (0.0, 1.0)).all())
-            and all((counted.runs == 1).all() for counted in tallies),
-        )  # fmt: skip
+            single=binary and all(once),
+            binary=binary,
+            proportions=tuple(_is_share(counted, metric, cost) for counted in tallies),
+            once=once,
+        )
+
+
+def _is_share(counted: Tally, metric: Name, cost: float) -> bool:
+    """Whether the metric is a proportion of this column's runs, as `lacre score` has it."""
+    match metric:
+        case "accuracy" | "error_when_attempted":
+            return True
+        case "penalised":
+            return cost == 0
+        case "mean_score":
+            right = counted.of(Outcome.CORRECT)
+            return not counted.unclassed.any() and np.array_equal(counted.values, right)
+        case _:
+            assert_never(metric)
 
 
 _METRIC_PARTS: Mapping[Name, tuple[Callable[[Tally, float], Floats], Callable[[Tally], Floats]]] = {
@@ -278,7 +311,7 @@ def _compared(
         range(width), key=lambda place: (_key(float(found.points[place]), parts.sign), columns[place])
     )
     places = [(order[i], order[j]) for i, j in combinations(range(width), 2)]
-    gaps = _differences(found, places, level, items)
+    gaps = _differences(found, places, level, items, parts.numerator == 1 if parts.binary else None)
     fair_gaps: Sequence[Measured | None] = [None] * len(places)
     if fair is not None:
         unfailed = parts.without is not None and np.array_equal(parts.without, parts.denominator)
@@ -305,7 +338,7 @@ def _compared(
         left_out=left_out,
         draws=draws,
         level=level,
-        ranks=_ranks(columns, _values(found, order, level, items), pairs, parts.sign, alpha=1 - level),
+        ranks=_ranks(columns, _values(found, parts, order, level), pairs, parts.sign, alpha=1 - level),
         pairs=pairs,
     )
 
@@ -317,29 +350,46 @@ def _key(point: float, sign: int) -> float:
 _NO_VALUE = "a column has nothing in the denominator"
 
 
-def _values(found: _Ratios, order: Sequence[int], level: float, items: int) -> dict[int, Measured]:
-    """The metric of every column, in this order."""
-    intervals = percentile_intervals(found.drawn, level=level)
+def _values(found: _Ratios, parts: _Parts, order: Sequence[int], level: float) -> dict[int, Measured]:
+    """The metric of every column, in this order, with the interval that the column has alone."""
     values: dict[int, Measured] = {}
     for place in order:
         point = float(found.points[place])
-        values[place] = (
-            Undefined(reason=_NO_VALUE, n=0)
-            if np.isnan(point)
-            else Estimate(value=point, interval=intervals[place], n=items, method="ratio over shared items")
-        )
+        top, bottom = parts.numerator[:, place], parts.denominator[:, place]
+        share = parts.proportions[place]
+        if np.isnan(point):
+            values[place] = Undefined(reason=_NO_VALUE, n=0)
+        elif share and parts.once[place]:
+            values[place] = proportion(round(top.sum()), round(bottom.sum()), level=level)
+        else:
+            drawn = found.drawn[:, place]
+            values[place] = resampled_ratio(point, top, bottom, drawn, share=share, level=level)
     return values
 
 
 def _differences(
-    found: _Ratios, pairs: Sequence[tuple[int, int]], level: float, items: int
+    found: _Ratios,
+    pairs: Sequence[tuple[int, int]],
+    level: float,
+    items: int,
+    right: NDArray[np.bool_] | None = None,
 ) -> list[Measured]:
-    """First minus second for every pair, with the interval over the shared resamples."""
+    """First minus second for every pair, with the interval over the shared resamples.
+
+    Where no resample differs, items that are ``right`` or not (items, columns) are judged by their counts.
+    """
     firsts, seconds = (list(places) for places in zip(*pairs, strict=True))
     # Rounded again: the difference of two rounded ratios must be 0 where the ratios are equal.
     values = np.round(found.points[firsts] - found.points[seconds], _PLACES)
     gaps = np.round(found.drawn[:, firsts] - found.drawn[:, seconds], _PLACES)
     intervals = percentile_intervals(gaps, level=level, of="paired bootstrap by item")
+    if right is not None:
+        intervals = [
+            _by_counts(right[:, first], right[:, second], level)
+            if isinstance(interval, Undefined) and interval.reason == NO_SPREAD
+            else interval
+            for (first, second), interval in zip(pairs, intervals, strict=True)
+        ]
     return [
         Undefined(reason=_NO_VALUE, n=0)
         if np.isnan(value)
@@ -348,9 +398,21 @@ def _differences(
     ]
 
 
+def _by_counts(first: NDArray[np.bool_], second: NDArray[np.bool_], level: float) -> Interval | Undefined:
+    """Newcombe's paired interval; none where it excludes zero on fewer items than the exact test would."""
+    alone, other = int((first & ~second).sum()), int((second & ~first).sum())
+    found = newcombe_paired(int((first & second).sum()), alone, other, int((~first & ~second).sum()), level)
+    if not is_tie(found) and mcnemar(alone, other).p > 1 - level:
+        return Undefined(reason=f"{first.size} items that all differ alike are too few to tell", n=first.size)
+    return found
+
+
 def _tie(difference: Measured) -> bool | None:
-    if isinstance(difference, Undefined) or isinstance(difference.interval, Undefined):
+    if isinstance(difference, Undefined):
         return None
+    if isinstance(difference.interval, Undefined):
+        # No resample differs from 0 only where no item does: such columns tie, on these items.
+        return True if difference.value == 0 and difference.interval.reason == NO_SPREAD else None
     return is_tie(difference.interval)
 
 

@@ -326,8 +326,9 @@ def _macro_f1(table: Confusion, level: float) -> Measured:
     variance = float((share * slope**2).sum() - (share * slope).sum() ** 2) / table.n
     error = max(variance, 0.0) ** 0.5
     value = float(f1.mean())
-    interval: Interval | Undefined = Undefined(reason="no disagreement to estimate it from", n=table.n)
-    if error > 0:
+    interval: Interval | Undefined = Undefined(reason=_without_spread(f1), n=table.n)
+    known = error > 1e-7  # less is rounding
+    if known:
         half = normal_quantile(level) * error
         interval = Interval(
             lo=max(value - half, 0.0), hi=min(value + half, 1.0), level=level, method="delta method, normal"
@@ -337,8 +338,19 @@ def _macro_f1(table: Confusion, level: float) -> Measured:
         interval=interval,
         n=table.n,
         method=f"macro-F1 over {len(used)} categories",
-        standard_error=error,
+        standard_error=error if known else None,
     )
+
+
+def _without_spread(f1: Counts) -> str:
+    """Why the delta method gives macro-F1 no error."""
+    if bool((f1 >= 1).all()):
+        return "no disagreement to estimate it from"
+    if not f1.any():
+        return "no item agrees, so every F1 is 0 and the standard error says nothing"
+    if bool(np.isin(f1, (0.0, 1.0)).all()):
+        return "every F1 is 0 or 1, so the standard error is 0 and says nothing"
+    return "the standard error is 0 though items disagree, and says nothing"
 
 
 def codes_of(table: Confusion) -> Codes:

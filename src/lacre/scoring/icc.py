@@ -201,4 +201,7 @@ def _interval(squares: _Squares, value: float, level: float) -> Interval | Undef
     high = n * (below * squares.items - squares.residual), mixed + n * below * squares.items
     if not (low[1] > 0 and high[1] > 0 and np.isfinite(above) and np.isfinite(below)):
         return Undefined(reason="the F-based formula has no bounds for these mean squares")
-    return Interval(lo=max(low[0] / low[1], -1.0), hi=min(high[0] / high[1], 1.0), level=level, method=method)
+    lo, hi = max(low[0] / low[1], -1.0), min(high[0] / high[1], 1.0)
+    if hi - lo <= SPREAD:
+        return Undefined(reason="both bounds of the F-based formula are one number")
+    return Interval(lo=lo, hi=hi, level=level, method=method)

@@ -190,6 +190,10 @@ def _interval(
     if len(kept) == 0:
         return Undefined(reason="no resample had any variation", n=n), found.draws
     lo, hi = np.quantile(kept, [(1 - level) / 2, (1 + level) / 2])
+    if hi - lo <= 1e-12:
+        return Undefined(reason="all resamples give the same alpha, so they show no spread", n=n), (
+            len(alphas) - len(kept)
+        )
     method = f"bootstrap over items, percentile, {found.draws} draws"
     return Interval(lo=float(lo), hi=float(hi), level=level, method=method), len(alphas) - len(kept)
 

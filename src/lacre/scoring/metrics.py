@@ -314,25 +314,42 @@ def _estimates(
             x, n = round(ratio.numerator.sum()), round(ratio.denominator.sum())
             yield proportion(x, n, level=level, method=method, empty=ratio.missing)
         else:
-            yield _resampled(ratio, sums[ratio.name], level)
+            yield resampled_ratio(
+                float(ratio.value), ratio.numerator, ratio.denominator, sums[ratio.name],
+                share=ratio.share, level=level,
+            )  # fmt: skip
 
 
-def _resampled(ratio: _Ratio, draws: Floats, level: float) -> Estimate:
-    """The estimate whose interval comes from resampled items."""
-    assert ratio.value is not None
-    value = float(ratio.value)
-    n = int((ratio.denominator > 0).sum())
+def resampled_ratio(
+    value: float,
+    numerator: Floats,
+    denominator: Floats,
+    draws: Floats,
+    *,
+    share: bool,
+    level: float = LEVEL,
+) -> Estimate:
+    """The ratio ``value`` = Σ numerator / Σ denominator over items, with the interval of its resamples ``draws``.
+
+    A ``share`` of 0 or 1 gets Wilson's interval over items, for resampling shows no spread there; a mean whose
+    items all have one value gets none. Source: Efron & Tibshirani 1993, section 13.3; SPEC L13.
+
+    >>> ones = np.ones(4)
+    >>> resampled_ratio(1.0, ones, ones, np.ones(9), share=True).interval.method
+    'Wilson'
+
+    Args:
+        numerator, denominator: of shape (items,), each item's mean over its runs.
+    """
+    n = int((denominator > 0).sum())
     interval: Interval | Undefined
-    if ratio.share and value in (0.0, 1.0):
-        # All items alike: resampling would show no spread and promise certainty.
+    if share and value in (0.0, 1.0):
         interval = wilson(round(value * n), n, level)
-    elif np.ptp(ratio.numerator[ratio.denominator > 0]) == 0 and ratio.denominator.min() == 1:
+    elif np.ptp(numerator[denominator > 0]) == 0 and denominator.min() == 1:
         interval = Undefined(reason="every item has the same value, so resampling shows no spread", n=n)
     else:
         interval = percentile_interval(draws, level=level)
-    return Estimate(
-        value=value, interval=interval, n=n, method="proportion" if ratio.share else "mean over items"
-    )
+    return Estimate(value=value, interval=interval, n=n, method="proportion" if share else "mean over items")
 
 
 def _rare(found: Measured, level: float) -> Measured:
