@@ -235,3 +235,19 @@ def test_the_same_seed_prints_the_same_bytes(tmp_path: Path, capsys: pytest.Capt
         assert run(["agreement", str(path), "--json", "--seed", "7"]) == Exit.CLEAN
         texts.append(capsys.readouterr().out)
     assert texts[0] == texts[1]
+
+
+@pytest.mark.parametrize("text", ["nan", "NaN", "NA", "N/A", "null", "None"])
+def test_a_label_that_looks_missing_is_refused_until_someone_says_what_it_is(
+    tmp_path: Path, text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text(f"id,a,b\n1,yes,{text}\n2,yes,yes\n3,no,no\n", encoding="utf-8")
+    assert run(["agreement", str(path)]) == Exit.BAD_INPUT
+    err = capsys.readouterr().err
+    assert f"x.csv:2: b is '{text}'" in err
+    assert f"--missing {text}" in err
+    assert run(["agreement", str(path), "--missing", text]) == Exit.CLEAN
+    assert rows(capsys.readouterr().out)["a, b", "Cohen's kappa"][0] == "1.000"
+    assert run(["agreement", str(path), "--categories", f"yes,no,{text}"]) == Exit.CLEAN
+    assert rows(capsys.readouterr().out)["a, b", "observed agreement"][0] == "0.667"

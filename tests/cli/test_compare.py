@@ -73,6 +73,8 @@ def test_other_metrics(rows: Path, capsys: Capture) -> None:
         (["answers.csv", "--metric", "penalised", "--t", "1"], "t = 1"),
         (["answers.csv", "--level", "0"], "0.0 is not between 0 and 1"),
         (["answers.csv", "--plot", "."], "is no name for an SVG"),
+        (["answers.csv", "--plot", "away/x.svg"], "there is no folder away"),
+        (["answers.csv", "--t", "0.5"], "says nothing about accuracy"),
     ],
 )
 def test_bad_input_is_one_clear_line(rows: Path, arguments: list[str], said: str, capsys: Capture) -> None:

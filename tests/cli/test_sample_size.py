@@ -57,6 +57,7 @@ def test_a_stratum_s_interval_and_rare_events(capsys: pytest.CaptureFixture[str]
     [
         (["--items", "60", "--margin", "3%"], "more than one question at once"),
         (["--items", "60", "--rare", "1%"], "more than one question at once"),
+        (["--table", "--accuracy", "80%"], "is the table of the rules, without --accuracy"),
         (["--items", "sixty"], "'sixty' is no number of items"),
         (["--items", "0"], "0 is below 1"),
         (["--accuracy", "100%"], "accuracy: 100% is not between 0 and 1"),

@@ -135,6 +135,8 @@ def test_open_ended_scores_show_their_mean_and_take_a_threshold(tmp_path: Path, 
         (["answers.csv", "--by", "colour"], "no column 'colour' to split by"),
         (["answers.csv", "--map", "key=gold"], "no column 'gold' (for key)"),
         (["answers.csv", "--plot", "figure.png"], "is no name for an SVG"),
+        (["missing.csv", "--plot", "away/figure.svg"], "there is no folder away"),
+        (["answers.csv", "--figure", "intervals"], "Add --plot FILE.svg"),
         (["answers.csv", "--threshold", "7"], "7.0 is not a number from 0 to 1"),
         (
             ["answers.csv", "--only", "beta", "--plot", "f.svg", "--figure", "reliability"],
@@ -148,3 +150,30 @@ def test_bad_input_is_one_clear_line(rows: Path, arguments: list[str], said: str
     assert said in err[-1]
     assert err[-1].startswith("lacre: ")
     assert not list(rows.parent.glob("*.svg"))
+    assert not rows.with_name("away").exists()
+
+
+@pytest.mark.parametrize(
+    ("cells", "said"),
+    [
+        ("C,0.3,A,A", "score beside answer and key"),
+        (",0.3,A,A", "score beside answer and key"),
+        ("C,0,,", "outcome C and score 0 contradict"),
+        ("E,1,,", "outcome E and score 1 contradict"),
+        ("C,,A,B", "outcome C, but answer 'A' and key 'B' say otherwise"),
+        ("E,,b,B", "outcome E, but answer 'b' and key 'B' say otherwise"),
+        ("C,,A,A", ""),
+        ("C,0.6,,", ""),
+        ("R,0,,", ""),
+        ("A,,A,B", ""),
+    ],
+)
+def test_a_row_that_contradicts_itself_is_named_by_its_line(
+    tmp_path: Path, cells: str, said: str, capsys: Capture
+) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text(f"item,outcome,score,answer,key\nq0,C,,,\nq1,{cells}\n", encoding="utf-8")
+    assert score(str(path)) == (Exit.BAD_INPUT if said else Exit.CLEAN)
+    err = capsys.readouterr().err
+    assert said in err
+    assert ("x.csv:3: " in err) == bool(said)

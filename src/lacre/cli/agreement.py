@@ -130,6 +130,7 @@ def agreement(
         label=label,
         raters=tuple(dict.fromkeys((*judged, *panel_of))) if judged or not panel_of else (),
         missing=_listed(missing),
+        declared=_listed(categories),
         repeats=repeats,
     )
     ratings = read_ratings(files, layout)

@@ -99,6 +99,8 @@ def check_figure(path: Path | None) -> None:
         raise InputError(path, "is no name for an SVG", "Give --plot a name that ends in .svg")
     if path.is_dir():
         raise InputError(path, "is a folder", "Name a file that ends in .svg")
+    if not path.parent.is_dir():
+        raise InputError(path, f"there is no folder {path.parent}", "Make it, or name another place")
 
 
 def percent(measured: Measured) -> str:

@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import click
+from click.core import ParameterSource
 
 from lacre.cli.answers import check_figure, listed, percent, plain, read, reading_options, write_figure
 from lacre.cli.output import example, json_option, print_json, print_table, say
+from lacre.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,6 +63,9 @@ def compare(
 
     from lacre.scoring.comparison import compare as compared  # noqa: PLC0415
 
+    given = click.get_current_context().get_parameter_source("t") is not ParameterSource.DEFAULT
+    if given and metric != "penalised":
+        raise InputError("--t", f"says nothing about {metric}", "Add --metric penalised, or leave it out")
     check_figure(plot)
     answers = read(files, mapping, only, unlettered=unlettered, threshold=threshold)
     found = compared(

@@ -50,6 +50,12 @@ def sample_size(
         raise InputError(
             "sample-size", "more than one question at once", "Ask with --margin, --items or --rare"
         )
+    if as_table and (accuracy or margin):
+        raise InputError(
+            "--table",
+            "is the table of the rules, without --accuracy or --margin",
+            "Leave --table out to ask your own",
+        )
     accuracies = _parts(accuracy) or ACCURACIES
     if items:
         reaches = [reach(_whole(n), p) for n in _parts(items) for p in accuracies]

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
 import click
+from click.core import ParameterSource
 
 from lacre.cli.answers import check_figure, listed, percent, plain, read, reading_options, write_figure
 from lacre.cli.output import example, json_option, print_json, print_table, say
@@ -80,6 +81,8 @@ def score(
     from lacre.scoring.board import board  # noqa: PLC0415
     from lacre.scoring.metrics import THRESHOLDS  # noqa: PLC0415
 
+    if plot is None and _given("figure"):
+        raise InputError("--figure", "says which figure, and none is asked for", "Add --plot FILE.svg")
     check_figure(plot)
     answers = read(files, mapping, only, unlettered=unlettered, threshold=threshold, keep=by)
     found = board(
@@ -101,6 +104,11 @@ def score(
     _remark(found, as_json)
     if plot is not None:
         _draw(found, plot, cast("Figure", figure), level)
+
+
+def _given(option: str) -> bool:
+    """Whether an option was given, be it with its default."""
+    return click.get_current_context().get_parameter_source(option) is not ParameterSource.DEFAULT
 
 
 def _smallest() -> int:

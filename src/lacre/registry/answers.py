@@ -249,6 +249,7 @@ class _Reader:
     def _outcome(self, row: Row, column: str) -> Outcome | None:
         """The class: as written, or from answer and key; none where there is a score alone."""
         value = self._get(row, "outcome")
+        self._refuse_contradiction(row)
         if value is not None:
             outcome = Outcome.of(str(value))
             if outcome is None:
@@ -259,7 +260,9 @@ class _Reader:
             return None
         key = self._get(row, "key")
         if key is None:
-            raise RowError("neither outcome nor score nor key. Give the row one of them, or leave it out")
+            raise RowError(
+                'neither outcome nor score nor key. Write {"item": ..., "outcome": ...}, or score, or answer and key'
+            )
         right = option_label(str(key))
         if right is None:
             raise RowError(f"key '{_short(key)}' is no option letter or number. Correct it")
@@ -272,6 +275,26 @@ class _Reader:
             self.unlettered[column] += 1
             return self.unlettered_as
         return Outcome.CORRECT if label == right else Outcome.WRONG
+
+    def _refuse_contradiction(self, row: Row) -> None:
+        """Refuse a row that says what the answer is worth in two ways that do not agree."""
+        given, score = self._get(row, "outcome"), self._share(row, "score")
+        key, text = self._get(row, "key"), self._get(row, "answer")
+        if score is not None and key is not None and text is not None:
+            raise RowError("score beside answer and key. Keep the one that counts")
+        stated = None if given is None else Outcome.of(str(given))
+        if stated is None or not stated.attempted:
+            return
+        if score in (0, 1) and (stated is Outcome.CORRECT) != (score == 1):
+            raise RowError(f"outcome {stated.letter} and score {score:g} contradict each other. Keep one")
+        right, label = (None if cell is None else option_label(str(cell)) for cell in (key, text))
+        if right is None or label is None or right.isdigit() != label.isdigit():
+            return
+        if (stated is Outcome.CORRECT) != (label == right):
+            raise RowError(
+                f"outcome {stated.letter}, but answer '{_short(text)}' and key '{_short(key)}' say otherwise."
+                " Keep what is right"
+            )
 
     def _repetition(self, row: Row) -> int:
         value = self._get(row, "repetition")

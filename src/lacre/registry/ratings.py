@@ -21,6 +21,9 @@ ITEM_COLUMNS = ("item", "id")
 RATER, LABEL = "rater", "label"
 """Columns of the long form when nobody says which they are."""
 
+NO_VALUE = frozenset({"nan", "na", "n/a", "#n/a", "null", "none", "<na>"})
+"""How programs write that there is no value; as a label, in lower case, it is refused until someone says which."""
+
 _JOIN = " / "
 
 
@@ -34,6 +37,7 @@ class Layout(Record):
             one rater, called by the file's name.
         raters: columns of the wide form, or the raters to keep of the others, in this order.
         missing: labels that mean that there is none, besides empty ones.
+        declared: labels that are categories though they look like a missing value (:data:`NO_VALUE`).
         repeats: what to do when a rater rates an item twice: refuse; take the nth rating of one rater with the nth
             of another (``nth``); or align the rows of two raters in their order (``order``).
     """
@@ -43,6 +47,7 @@ class Layout(Record):
     label: str | None = None
     raters: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
+    declared: tuple[str, ...] = ()
     repeats: Repeats = "refuse"
 
 
@@ -185,7 +190,14 @@ def _completed(path: Path, table: Table, layout: Layout, files: int) -> Layout:
     if label is None and len(raters) < 2:
         what = "one column of ratings only" if raters else "which columns hold the ratings is not clear"
         raise InputError(path, what, f"Name two or more with --raters, or one with --label. {listed}")
-    return Layout(item=item, rater=rater, label=label, raters=() if label else raters, missing=layout.missing)
+    return Layout(
+        item=item,
+        rater=rater,
+        label=label,
+        raters=() if label else raters,
+        missing=layout.missing,
+        declared=layout.declared,
+    )
 
 
 def _row_ratings(path: Path, row: Row, layout: Layout, stem: str, faults: list[Fault]) -> list[_Rating]:
@@ -211,7 +223,17 @@ def _row_ratings(path: Path, row: Row, layout: Layout, stem: str, faults: list[F
         except TypeError as error:
             faults.append(Fault(row.line, f"{column} {error}", "Give one label"))
             continue
-        found.append(_Rating(path, row.line, item, rater, None if label in layout.missing else label))
+        if label in layout.missing:
+            label = None
+        elif label is not None and label.casefold() in NO_VALUE and label not in layout.declared:
+            advice = (
+                f"If there is no rating, say --missing {label}; if it is a label, name it in --categories"
+            )
+            faults.append(
+                Fault(row.line, f"{column} is '{label}', which often means that there is none", advice)
+            )
+            continue
+        found.append(_Rating(path, row.line, item, rater, label))
     return found
 
 
