@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lacre.cli.output import example, json_option, print_json, print_table, say
+from lacre.cli.output import LiveLine, example, json_option, print_json, print_table, say
 from lacre.errors import Exit, InputError
 
 if TYPE_CHECKING:
@@ -267,20 +267,15 @@ def _new_first(entry: tuple[str, int]) -> tuple[bool, str]:
 
 
 class _Meter:
-    """Progress on stderr: one line that renews itself on a terminal, nothing elsewhere but the start."""
+    """Progress on a terminal, nothing elsewhere but the start."""
 
     def __init__(self, live: bool) -> None:
-        self.live = live
-        self.drawn = False
+        self.line = LiveLine(live)
 
     def __call__(self, done: int, of: int) -> None:
-        if self.live and of:
-            sys.stderr.write(f"\r\x1b[KComparing {done:,} of {of:,} pairs ...")
-            sys.stderr.flush()
-            self.drawn = True
+        if self.line.live and of:
+            self.line.show(f"Comparing {done:,} of {of:,} pairs ...")
 
     def close(self) -> None:
         """Clear the line."""
-        if self.drawn:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
+        self.line.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
@@ -73,6 +74,31 @@ def print_table(
 def say(text: str) -> None:
     """Print a remark on stderr, out of the result's way."""
     click.echo(text, err=True)
+
+
+class LiveLine:
+    """Progress on stderr: one line that renews itself on a terminal; elsewhere each line stays, below the last."""
+
+    def __init__(self, live: bool) -> None:
+        self.live = live
+        self.drawn = False
+
+    def show(self, text: str) -> None:
+        """Show where the work stands, cut to the width of the terminal."""
+        if not self.live:
+            say(text)
+            return
+        width = shutil.get_terminal_size().columns
+        sys.stderr.write(f"\r\x1b[K{text[: width - 1]}")
+        sys.stderr.flush()
+        self.drawn = True
+
+    def close(self) -> None:
+        """Clear the live line, so that what follows starts on a clean one."""
+        if self.drawn:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+            self.drawn = False
 
 
 def _one_line(cell: object) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 import time
 from typing import IO, TYPE_CHECKING
 
 import click
 
-from lacre.cli.output import print_json, print_table, say
+from lacre.cli.output import LiveLine, print_json, print_table, say
 from lacre.errors import InputError
 
 if TYPE_CHECKING:
@@ -111,7 +110,7 @@ class Meter:
         self.live = live
         self._clock = clock
         self.last = clock()
-        self.drawn = False
+        self.line = LiveLine(live)
 
     def __call__(self, progress: Progress) -> None:
         """Show where the run stands, now and then."""
@@ -119,21 +118,11 @@ class Meter:
         if now - self.last < (0.1 if self.live else 10.0):
             return
         self.last = now
-        line = _progress_line(progress)
-        if not self.live:
-            say(line)
-            return
-        width = shutil.get_terminal_size().columns
-        sys.stderr.write(f"\r\x1b[K{line[: width - 1]}")
-        sys.stderr.flush()
-        self.drawn = True
+        self.line.show(_progress_line(progress))
 
     def close(self) -> None:
-        """Clear the live line, so that what follows starts on a clean one."""
-        if self.drawn:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
-            self.drawn = False
+        """Clear the live line."""
+        self.line.close()
 
 
 def _progress_line(progress: Progress) -> str:

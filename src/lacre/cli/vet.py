@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import time
 from collections import Counter
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from lacre.cli.holding import IDENTITY
-from lacre.cli.output import example, json_option, print_json, print_table, say
+from lacre.cli.output import LiveLine, example, json_option, print_json, print_table, say
 from lacre.errors import Exit, InputError
 
 if TYPE_CHECKING:
@@ -441,11 +440,11 @@ class _Meter:
         self.live = live
         self.items = items
         self.begun = self.last = 0.0
-        self.drawn = False
+        self.line = LiveLine(live)
 
     def index(self) -> None:
         """Say at once that the items are being indexed, which may take seconds."""
-        self._show(f"Indexing {_counted(self.items, 'item')} ...")
+        self.line.show(f"Indexing {_counted(self.items, 'item')} ...")
 
     def __call__(self, progress: Progress) -> None:
         """Show how far the scan is, now and then."""
@@ -453,10 +452,10 @@ class _Meter:
         if not self.begun:
             self.begun = self.last = now
             if self.live:
-                self._show(self._line(progress, 0.0))
+                self.line.show(self._line(progress, 0.0))
         elif now - self.last >= (0.1 if self.live else 10.0):
             self.last = now
-            self._show(self._line(progress, now - self.begun))
+            self.line.show(self._line(progress, now - self.begun))
 
     def _line(self, progress: Progress, seconds: float) -> str:
         parts = [
@@ -470,20 +469,9 @@ class _Meter:
             parts.append(f"about {_time(seconds * (1 - progress.share) / progress.share)} left")
         return ", ".join(parts)
 
-    def _show(self, line: str) -> None:
-        if not self.live:
-            say(line)
-            return
-        width = shutil.get_terminal_size().columns
-        sys.stderr.write(f"\r\x1b[K{line[: width - 1]}")
-        sys.stderr.flush()
-        self.drawn = True
-
     def close(self) -> None:
-        """Clear the live line, so that what follows starts on a clean one."""
-        if self.drawn:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
+        """Clear the live line."""
+        self.line.close()
 
 
 def _time(seconds: float) -> str:
