@@ -251,3 +251,25 @@ def test_a_label_that_looks_missing_is_refused_until_someone_says_what_it_is(
     assert rows(capsys.readouterr().out)["a, b", "Cohen's kappa"][0] == "1.000"
     assert run(["agreement", str(path), "--categories", f"yes,no,{text}"]) == Exit.CLEAN
     assert rows(capsys.readouterr().out)["a, b", "observed agreement"][0] == "0.667"
+
+
+def test_one_category_is_said_to_be_all_there_is_with_the_right_n(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("id,a,b\n1,y,y\n2,y,y\n3,y,y\n", encoding="utf-8")
+    assert run(["agreement", str(path)]) == Exit.CLEAN
+    found = rows(capsys.readouterr().out)
+    for name in ("Gwet's AC1", "Fleiss' kappa"):
+        assert found["a, b", name][0] == "undefined"
+        assert "3" in found["a, b", name]
+        assert "all ratings are 'y'" in found["a, b", name][-1]
+
+
+def test_raters_without_a_shared_item_are_told_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("id,a,b\n1,y,\n2,,n\n3,y,\n", encoding="utf-8")
+    assert run(["agreement", str(path)]) == Exit.CLEAN
+    found = rows(capsys.readouterr().out)
+    for name in ("Cohen's kappa", "Gwet's AC1", "Fleiss' kappa", "Krippendorff's alpha, nominal"):
+        assert found["a, b", name][-1] == "no item was rated by two raters"

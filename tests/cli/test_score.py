@@ -177,3 +177,21 @@ def test_a_row_that_contradicts_itself_is_named_by_its_line(
     err = capsys.readouterr().err
     assert said in err
     assert ("x.csv:3: " in err) == bool(said)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("item,score\na,0.5\nb,0.7\n", "undefined: no answer has a class; set a threshold"),
+        ("item,outcome,score\na,C,\nb,,0.7\n", "undefined: 1 answers have a score and no class"),
+        ("item,outcome\na,A\nb,R\n", "undefined: no answer was attempted"),
+    ],
+)
+def test_error_when_attempted_says_why_there_is_none(
+    tmp_path: Path, text: str, said: str, capsys: Capture
+) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text(text, encoding="utf-8")
+    assert score(str(path)) == Exit.CLEAN
+    names, cells = (line.split("\t") for line in capsys.readouterr().out.splitlines()[:2])
+    assert cells[names.index("error when attempted")].startswith(said)

@@ -73,10 +73,19 @@ def test_a_figure_is_whole_svg_without_a_date_and_the_same_each_time(name: str) 
     ],
 )
 def test_a_figure_says_in_words_what_it_shows(name: str, said: list[str]) -> None:
-    # Letters are drawn as paths; matplotlib leaves each text beside them as a comment.
-    text = FIGURES[name]().decode()
+    text = " ".join(ET.fromstring(FIGURES[name]()).itertext())
     for words in said:
         assert words in text
+
+
+def test_letters_that_the_font_lacks_stay_text_and_warn_nobody() -> None:
+    given = tuple(
+        Answer(column=name, item=f"i{n}", outcome=Outcome.CORRECT if n % 3 else Outcome.WRONG)
+        for name in ("模型 🦜", "outro")
+        for n in range(9)
+    )
+    drawn = plots.interval_plot(board(given, rng=np.random.default_rng(0), draws=100))
+    assert "模型 🦜" in " ".join(ET.fromstring(drawn).itertext())
 
 
 def test_drawing_leaves_the_settings_of_others_alone() -> None:

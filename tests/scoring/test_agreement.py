@@ -321,7 +321,7 @@ def test_kappa_says_why_it_is_undefined(counts: tuple[tuple[int, ...], ...], sai
         (np.array([[0], [1]]), "ab", "there is only one rater"),
         (np.array([[0, -1], [1, -1]]), "ab", "there is only one rater"),
         (np.array([[0, -1], [-1, 1]]), "ab", "no item was rated by two raters"),
-        (np.array([[0, 0], [0, 0]]), "a", "only one category is declared"),
+        (np.array([[0, 0], [0, 0]]), "a", "only one category is declared: all ratings are 'a'"),
     ],
 )
 def test_ac1_and_fleiss_say_why_they_are_undefined(codes: np.ndarray, categories: str, said: str) -> None:

@@ -6,6 +6,7 @@ Colours are told apart by people who see red and green alike, and shapes say the
 from __future__ import annotations
 
 import io
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -30,8 +31,9 @@ STYLES = ("-", "--", "-.", ":")
 
 _SETTINGS: dict[Any, Any] = {
     "svg.hashsalt": "lacre",  # ids of clip paths would be random without it
-    "svg.fonttype": "path",  # the same letters everywhere, whatever fonts are there
-    "font.family": "DejaVu Sans",  # comes with matplotlib
+    "svg.fonttype": "none",  # text stays text: letters that no font here has are drawn where it is read
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],  # comes with matplotlib: widths are the same on every machine
     "font.size": 9.0,
     "axes.edgecolor": GREY,
     "axes.labelcolor": INK,
@@ -298,7 +300,9 @@ def _svg(figure: Figure, title: str) -> bytes:
     """The figure's bytes, without the date and the version of what drew it."""
     stream = io.BytesIO()
     FigureCanvasSVG(figure)
-    figure.savefig(
-        stream, format="svg", metadata={"Date": None, "Creator": None, "Title": title}, facecolor="white"
-    )
+    metadata = {"Date": None, "Creator": None, "Title": title}
+    with warnings.catch_warnings():
+        # It only guesses their width: what reads the SVG draws them with a font that has them.
+        warnings.filterwarnings("ignore", message=r"Glyph .* missing from font", category=UserWarning)
+        figure.savefig(stream, format="svg", metadata=metadata, facecolor="white")
     return stream.getvalue()

@@ -234,8 +234,8 @@ def gwet_ac1(codes: Codes, categories: Sequence[str], *, level: float = LEVEL) -
     counts = _per_item(codes, len(categories))
     rated = counts[counts.sum(axis=1) >= 1]
     size = len(categories)
-    if refused := _refusal(codes, counts, size):
-        return _undefined(refused, len(counts))
+    if refused := _refusal(codes, counts, categories):
+        return _undefined(refused, len(counts), counts)
     ratings = rated.sum(axis=1)
     pairs = ratings >= 2
     n, paired = len(rated), int(pairs.sum())
@@ -270,10 +270,10 @@ def fleiss_kappa(codes: Codes, categories: Sequence[str], *, level: float = LEVE
     raters = codes.shape[1] if codes.ndim == 2 else 0
     counts = everything[everything.sum(axis=1) == raters]
     left_out = len(everything) - len(counts)
-    if refused := _refusal(codes, everything, len(categories)):
-        return _undefined(refused, left_out)
+    if refused := _refusal(codes, everything, categories):
+        return _undefined(refused, left_out, everything)
     if len(counts) == 0:
-        return _undefined("no item was rated by all raters", left_out)
+        return _undefined("no item was rated by all raters", left_out, counts)
     share = counts.sum(axis=0) / counts.sum()
     expected = float((share**2).sum())
     agreeing = _agreeing(counts)
@@ -323,21 +323,22 @@ def _agreeing(counts: Counts) -> NDArray[np.float64]:
     return np.asarray((counts * (counts - 1)).sum(axis=1) / np.where(pairs, pairs, 1), dtype=np.float64)
 
 
-def _refusal(codes: Codes, counts: Counts, size: int) -> str:
+def _refusal(codes: Codes, counts: Counts, categories: Sequence[str]) -> str:
     """Why there can be no coefficient, empty when there can."""
-    if codes.ndim != 2 or len(codes) == 0:
+    if codes.ndim != 2 or not (codes >= 0).any():
         return "there are no ratings"
-    if size < 2:
-        return "only one category is declared"
     if int((codes >= 0).any(axis=0).sum()) < 2:
-        return ONE_RATER if (codes >= 0).any() else "there are no ratings"
+        return ONE_RATER
     if not bool((counts.sum(axis=1) >= 2).any()):
         return NO_PAIR
+    if len(categories) < 2:
+        return f"only one category is declared: all ratings are '{categories[0]}'"
     return ""
 
 
-def _undefined(reason: str, left_out: int) -> Agreement:
-    nothing = Undefined(reason=reason)
+def _undefined(reason: str, left_out: int, counts: Counts) -> Agreement:
+    """No coefficient; n counts the items that two raters rated."""
+    nothing = Undefined(reason=reason, n=int((counts.sum(axis=1) >= 2).sum()))
     return Agreement(estimate=nothing, observed=nothing, expected=nothing, left_out=left_out)
 
 

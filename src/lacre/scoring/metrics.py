@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TypeAlias
 
@@ -204,7 +204,14 @@ def _plan(counted: Tally, thresholds: Sequence[str]) -> Iterator[_Ratio]:
     every = counted.runs
     correct, wrong = counted.of(C), counted.of(E)
     yield _over(counted, "accuracy", correct, every, "there are no items")
-    yield _over(counted, "error_when_attempted", wrong, correct + wrong, "no answer was attempted")
+    # Whether an answer without a class was right or wrong is not known, so no answer of the column is left out.
+    loose = int(counted.unclassed.sum())
+    classless = loose == int(every.sum())
+    nothing = "no answer has a class; set a threshold" if classless else "no answer was attempted"
+    attempted = _over(counted, "error_when_attempted", wrong, correct + wrong, nothing)
+    if loose and not classless:
+        attempted = replace(attempted, value=None, missing=_loose(loose))
+    yield attempted
     for name, outcome in (("abstention", A), ("refusal", R), ("failure", F)):
         yield _over(counted, name, counted.of(outcome), every, "there are no items", by_rule=True)
     answered = every - counted.of(F)
@@ -213,6 +220,11 @@ def _plan(counted: Tally, thresholds: Sequence[str]) -> Iterator[_Ratio]:
     yield _mean_score(counted)
     for t in thresholds:
         yield _penalised_ratio(counted, t)
+
+
+def _loose(count: int) -> str:
+    """Why answers without a class leave a metric undefined."""
+    return f"{count:,} answers have a score and no class; set a threshold"
 
 
 def _special(counted: Tally) -> Iterator[_Ratio]:
@@ -240,7 +252,7 @@ def _over(
     """One proportion. Where it is found ``by_rule`` (A, R and F), open-ended answers need no threshold."""
     unclassed = 0 if by_rule else int(counted.unclassed[denominator > 0].sum())
     if unclassed:
-        missing = f"{unclassed:,} answers have a score and no class; set a threshold"
+        missing = _loose(unclassed)
     bottom = _exact(denominator, counted.runs)
     return _Ratio(
         name=name,
@@ -276,7 +288,7 @@ def _penalised_ratio(counted: Tally, t: str) -> _Ratio:
         denominator=np.ones(len(counted.items)),
         value=None if unclassed else penalised_score(right, mistaken, len(counted.items), t),
         share=cost == 0,
-        missing=f"{unclassed:,} answers have a score and no class; set a threshold",
+        missing=_loose(unclassed),
     )
 
 

@@ -209,7 +209,7 @@ def _pair(
         observed=proportion(hits, table.n, level=level, empty=NO_PAIR),
         kappa=cohen_kappa(table, level=level),
         weighted=weighted,
-        ac1=gwet_ac1(codes_of(table), categories, level=level),
+        ac1=gwet_ac1(codes_of(table) if table.n else codes, categories, level=level),
         specific=tuple(
             Named(name=name, measured=specific_agreement(table, name, level=level)) for name in categories
         ),
