@@ -195,3 +195,36 @@ def test_error_when_attempted_says_why_there_is_none(
     assert score(str(path)) == Exit.CLEAN
     names, cells = (line.split("\t") for line in capsys.readouterr().out.splitlines()[:2])
     assert cells[names.index("error when attempted")].startswith(said)
+
+
+@pytest.mark.parametrize("key", ["anulada", "Anulado", "*", "X"])
+def test_annulled_questions_are_counted_and_left_out(tmp_path: Path, key: str, capsys: Capture) -> None:
+    path = tmp_path / "m.csv"
+    path.write_text(f"item,answer,key\na,A,A\nb,B,{key}\nc,C,A\n", encoding="utf-8")
+    assert score(str(path)) == Exit.CLEAN
+    out, err = capsys.readouterr()
+    assert out.splitlines()[1].startswith("m\t2\t50.0%")
+    assert "1 answers are left out: their key says that the question was annulled" in err
+
+
+def test_ids_that_a_table_program_wrote_as_floats_join_whole_ones(tmp_path: Path, capsys: Capture) -> None:
+    files = {
+        "a.csv": "item,outcome,repetition\n1.0,C,1.0\n2.0,E,1.0\n",
+        "b.jsonl": '{"item":1.0,"outcome":"C"}\n{"item":2,"outcome":"C"}\n',
+        "c.csv": "item,outcome\n1,C\n2,C\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    assert run(["compare", *(str(tmp_path / name) for name in files), "--draws", "100"]) == Exit.CLEAN
+    err = capsys.readouterr().err
+    assert "3 columns on 2 shared items" in err
+    assert "3 items are written like 2.0 and were read as 2" in err
+
+
+def test_ids_with_a_point_among_others_stay_as_they_are(tmp_path: Path, capsys: Capture) -> None:
+    path = tmp_path / "m.csv"
+    path.write_text("item,outcome\n2,C\n2.0,C\n2.1,E\n", encoding="utf-8")
+    assert score(str(path)) == Exit.CLEAN
+    out, err = capsys.readouterr()
+    assert out.splitlines()[1].startswith("m\t3\t")
+    assert "read as 2" not in err

@@ -10,7 +10,7 @@ from typing import Any, get_args
 
 from lacre.errors import Fault, InputError, RecordError
 from lacre.registry.records import Record
-from lacre.registry.tables import Row, read_table
+from lacre.registry.tables import Row, Table, read_table
 from lacre.scoring.outcomes import Answer, Expects, Outcome
 
 FIELDS = (
@@ -27,10 +27,15 @@ FIELDS = (
 )
 """What a row may say of an answer; ``--map`` gives them the names of its columns."""
 
+ANNULLED = frozenset({"anulada", "anulado", "nula", "annulled", "*", "x"})
+"""Keys of questions that an exam board annulled, in lower case: no answer to them is right or wrong."""
+
 _TEXT_FORMATS = (".csv", ".tsv", ".tab")
 _PACKINGS = (".gz", ".zst", ".bz2", ".xz")
 _LABEL = re.compile(r"[\W_]*(?:(?P<letter>[^\W\d_])|(?P<number>\d{1,2}))[\W_]*")
 _DECIMAL = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?")
+_FLOATED = re.compile(r"-?\d+\.0+")
+_WHOLE = re.compile(r"\s*\d+(\.0*)?")
 _YES = ("true", "1", "yes", "sim")
 _NO = ("false", "0", "no", "não", "nao")
 
@@ -43,6 +48,8 @@ class ReadAnswers(Record, omit_defaults=False):
         empty: empty answers of each column, counted as failures (SPEC L10).
         correct_abstentions: answers called correct on items that expect an abstention: they count in C.
         recoded: lines that were not UTF-8 and were read as Windows-1252.
+        annulled: rows left out, for their key says that the question was annulled (:data:`ANNULLED`).
+        whole_ids: items written as 2.0 and read as 2.
     """
 
     answers: tuple[Answer, ...]
@@ -51,6 +58,8 @@ class ReadAnswers(Record, omit_defaults=False):
     empty: dict[str, int]
     correct_abstentions: int = 0
     recoded: int = 0
+    annulled: int = 0
+    whole_ids: int = 0
 
     def remarks(self) -> tuple[str, ...]:
         """What a person should know about the files, one sentence each; empty when there is nothing to say."""
@@ -67,6 +76,11 @@ class ReadAnswers(Record, omit_defaults=False):
                 f"{self.correct_abstentions:,} answers are called correct on items that expect an abstention;"
                 " they count in C, and an abstention there would be A",
             ),
+            (
+                self.annulled,
+                f"{self.annulled:,} answers are left out: their key says that the question was annulled",
+            ),
+            (self.whole_ids, f"{self.whole_ids:,} items are written like 2.0 and were read as 2"),
             (self.recoded, f"{self.recoded:,} lines were not UTF-8 and were read as Windows-1252"),
         )
         return tuple(sentence for there, sentence in said if there)
@@ -102,15 +116,18 @@ def read_answers(
     answers: list[Answer] = []
     unread: Counter[str] = Counter()
     empty: Counter[str] = Counter()
-    recoded = 0
+    recoded = annulled = whole_ids = 0
     for path in paths:
         table = read_table(path)
         if not table.rows and not table.faults:
             raise InputError(path, "no answers", "Give a file with at least one row")
-        reader = _Reader(path, table.columns, dict(mapping or {}), tuple(keep), unlettered)
+        reader = _Reader(path, table, dict(mapping or {}), tuple(keep), unlettered)
         faults = list(table.faults)
         for row in table.rows:
             try:
+                if reader.is_annulled(row):
+                    annulled += 1
+                    continue
                 answers.append(_untaken(reader.answer(row), f"{path}:{row.line}", taken))
             except RowError as error:
                 faults.append(Fault(row.line, str(error)))
@@ -119,6 +136,7 @@ def read_answers(
         unread += reader.unlettered
         empty += reader.empty
         recoded += table.recoded
+        whole_ids += reader.whole_ids
     return ReadAnswers(
         answers=tuple(answers),
         unlettered=dict(sorted(unread.items())),
@@ -128,6 +146,8 @@ def read_answers(
             answer.outcome is Outcome.CORRECT and answer.expects == "abstention" for answer in answers
         ),
         recoded=recoded,
+        annulled=annulled,
+        whole_ids=whole_ids,
     )
 
 
@@ -187,11 +207,12 @@ class _Reader:
     def __init__(
         self,
         path: Path,
-        columns: Sequence[str],
+        table: Table,
         mapping: dict[str, str],
         keep: Sequence[str],
         unlettered: Outcome,
     ) -> None:
+        columns = table.columns
         there = f"The columns are: {', '.join(columns) or 'none'}"
         for field, name in mapping.items():
             if name.partition(".")[0] not in columns and name not in columns:
@@ -215,6 +236,10 @@ class _Reader:
             )
         self.keep = keep
         self.as_text = _is_text(path)
+        # A table program wrote a whole column of numbers as 2.0; beside 2.1 it would be a name of its own.
+        ids = [str(_value(row, self.names["item"]) or "").strip() for row in table.rows]
+        self.floated = self.as_text and all(_FLOATED.fullmatch(text) for text in ids if text)
+        self.whole_ids = 0
         self.column = None if "column" in has else _stem(path)
         self.unlettered_as = unlettered
         self.unlettered: Counter[str] = Counter()
@@ -226,7 +251,7 @@ class _Reader:
         outcome = self._outcome(row, column)
         return Answer(
             column=column,
-            item=self._name(row, "item"),
+            item=self._item(row),
             repetition=self._repetition(row),
             outcome=outcome,
             score=self._share(row, "score"),
@@ -245,6 +270,24 @@ class _Reader:
         if value is None or isinstance(value, dict | list):
             raise RowError(f"no {field}. Say whose answer it is, and to which item")
         return str(value).strip()
+
+    def _item(self, row: Row) -> str:
+        """The item's id; a whole number that was written as a float is read as whole."""
+        value = self._get(row, "item")
+        if isinstance(value, float) and value.is_integer():
+            self.whole_ids += 1
+            return str(int(value))
+        name = self._name(row, "item")
+        if not self.floated:
+            return name
+        self.whole_ids += 1
+        return name.partition(".")[0]
+
+    def is_annulled(self, row: Row) -> bool:
+        """Whether the row's class would come from a key that says that the question was annulled."""
+        key = self._get(row, "key")
+        told = self._get(row, "outcome") is not None or self._get(row, "score") is not None
+        return key is not None and not told and str(key).strip().casefold() in ANNULLED
 
     def _outcome(self, row: Row, column: str) -> Outcome | None:
         """The class: as written, or from answer and key; none where there is a score alone."""
@@ -300,8 +343,8 @@ class _Reader:
         value = self._get(row, "repetition")
         if value is None:
             return 1
-        if isinstance(value, str) and self.as_text and value.strip().isdecimal():
-            value = int(value)
+        if isinstance(value, str) and self.as_text and _WHOLE.fullmatch(value.strip()):
+            value = int(value.partition(".")[0])
         if isinstance(value, float) and value.is_integer():
             value = int(value)
         if not isinstance(value, int) or isinstance(value, bool) or value < 1:
