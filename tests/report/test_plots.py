@@ -78,6 +78,28 @@ def test_a_figure_says_in_words_what_it_shows(name: str, said: list[str]) -> Non
         assert words in text
 
 
+def test_a_forest_drops_what_all_names_share_and_clips_no_dot() -> None:
+    given = tuple(
+        Answer(column=f"reports/run-{name}_3_shot", item=f"i{n}", outcome=Outcome.of(letter))
+        for name, letters in (("alfa", "CCCCCCCC"), ("beta", "CCEECCEE"))
+        for n, letter in enumerate(letters)
+    )
+    drawn = plots.forest_plot(compare(given, rng=np.random.default_rng(0), draws=100))
+    text = " ".join(ET.fromstring(drawn).itertext())
+    assert "alfa  −  beta" in text
+    assert "3_shot" not in text
+    figure = ET.fromstring(plots.interval_plot(board(given, rng=np.random.default_rng(0), draws=100)))
+    dots = [use for use in figure.iter("{http://www.w3.org/2000/svg}use") if float(use.get("y", "0")) > 0]
+    assert dots
+    clipped = {
+        child
+        for group in figure.iter("{http://www.w3.org/2000/svg}g")
+        if group.get("clip-path")
+        for child in group
+    }
+    assert not clipped & set(dots)
+
+
 def test_letters_that_the_font_lacks_stay_text_and_warn_nobody() -> None:
     given = tuple(
         Answer(column=name, item=f"i{n}", outcome=Outcome.CORRECT if n % 3 else Outcome.WRONG)

@@ -45,13 +45,14 @@ _SETTINGS: dict[Any, Any] = {
 }
 _NOTHING_STATED = "no column states a confidence"
 _ROW = 0.26  # inches for one row of a forest
+_BRIEF = 16  # letters of a name that is worth no cutting
 _MAX_ROWS = 400  # past this a figure is no figure
 
 
 def reliability_diagram(columns: Sequence[tuple[str, Calibration]]) -> bytes:
     """An SVG with one panel a column: accuracy of each bin, with its interval, over its mean confidence.
 
-    On the diagonal the stated confidence is right. The bars below count the bin's answers. ECE stands in the
+    On the diagonal the stated confidence is right. The bars below count the bin's answers. ECE stands above the
     panel with its interval, the share of answers that state a confidence where it is below 1, and the rule of
     the bins below all. Source: Guo et al. 2017, arXiv:1706.04599; SPEC L11, L12.
     """
@@ -84,25 +85,16 @@ def _reliability_panel(top: Axes, below: Axes, column: str, calibration: Calibra
         top.plot([row.confidence, row.confidence], [row.confidence, found.value], color=LIGHT, linewidth=4)
         if isinstance(found.interval, Interval):
             top.plot([row.confidence] * 2, [found.interval.lo, found.interval.hi], color=BLUE, linewidth=1)
-        top.plot([row.confidence], [found.value], marker="o", markersize=4, color=BLUE)
+        top.plot([row.confidence], [found.value], marker="o", markersize=4, color=BLUE, clip_on=False)
         below.bar(
             row.lo, row.n, width=row.hi - row.lo, align="edge", color=LIGHT, edgecolor=GREY, linewidth=0.6
         )
     top.set(xlim=(0, 1), ylim=(0, 1), xticks=[], ylabel="accuracy")
-    top.set_title(_short(column), fontsize=9, loc="left")
-    said = [f"ECE {_percent_with_interval(calibration.ece)}"]
+    said = [_short(column), f"ECE {_percent_with_interval(calibration.ece)}"]
     if calibration.share < 1:
         said.append(f"{calibration.share:.0%} of {calibration.attempted:,} answers state one")
-    top.text(
-        0.03,
-        0.97,
-        "\n".join(said),
-        transform=top.transAxes,
-        fontsize=7.5,
-        va="top",
-        bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.85, "pad": 1.5},
-        zorder=5,
-    )
+    # Above the panel: inside it would hide what it speaks of.
+    top.set_title("\n".join(said), fontsize=8, loc="left")
     below.set(xlim=(0, 1), ylabel="answers")
     below.yaxis.set_major_locator(MaxNLocator(2, integer=True))
     for axes in (top, below):
@@ -153,7 +145,8 @@ def forest_plot(comparison: Comparison) -> bytes:
     """
     pairs = comparison.pairs[:_MAX_ROWS]
     with mpl.rc_context(_SETTINGS):
-        names = [f"{_short(pair.first)}  −  {_short(pair.second)}" for pair in pairs]
+        short = _apart([rank.column for rank in comparison.ranks])
+        names = [f"{_short(short[pair.first])}  −  {_short(short[pair.second])}" for pair in pairs]
         figure = Figure(figsize=(_width(names), 1.3 + _ROW * max(1, len(pairs))), layout="constrained")
         axes = figure.subplots()
         axes.axvline(0, color=INK, linewidth=0.8)
@@ -258,6 +251,8 @@ def _mark(axes: Axes, place: int, measured: Measured, *, grey: bool, colour: str
         markersize=5,
         color=ink,
         markerfacecolor="white" if grey else ink,
+        clip_on=False,  # a dot at the end of the scale is whole
+        zorder=3,
     )
 
 
@@ -288,6 +283,37 @@ def _percent_with_interval(measured: Measured) -> str:
 
 def _number(measured: Measured) -> str:
     return f"{measured.value:.3f}" if isinstance(measured, Estimate) else str(measured)
+
+
+def _apart(names: Sequence[str]) -> dict[str, str]:
+    """Each name without the beginning and the end that all share, cut at a break between words; short ones whole.
+
+    >>> _apart(["run/model-a_2024.x", "run/model-b_2024.x"])
+    {'run/model-a_2024.x': 'a', 'run/model-b_2024.x': 'b'}
+    >>> _apart(["gpt-4", "gpt-4-turbo"])
+    {'gpt-4': 'gpt-4', 'gpt-4-turbo': 'gpt-4-turbo'}
+    """
+    head = _to_break(names)
+    tail = _to_break([name[len(head) :][::-1] for name in names])
+    cut = {name: name[len(head) : len(name) - len(tail)] for name in names}
+    whole = (
+        len(names) < 2
+        or max(map(len, names)) <= _BRIEF
+        or not all(cut.values())
+        or len(set(cut.values())) < len(cut)
+    )
+    return {name: name for name in names} if whole else cut
+
+
+def _to_break(names: Sequence[str]) -> str:
+    """The beginning that all names share, as far as its last break between words."""
+    shared = ""
+    for signs in zip(*names, strict=False):
+        if len(set(signs)) > 1:
+            break
+        shared += signs[0]
+    last = max((place for place, sign in enumerate(shared) if not sign.isalnum()), default=-1)
+    return shared[: last + 1]
 
 
 def _short(name: str, most: int = 42) -> str:
