@@ -100,6 +100,16 @@ def test_a_forest_drops_what_all_names_share_and_clips_no_dot() -> None:
     assert not clipped & set(dots)
 
 
+def test_a_forest_says_undecided_where_a_pair_has_no_interval() -> None:
+    given = tuple(
+        Answer(column=name, item=f"i{n}", score=score)
+        for name, score in (("a", 0.9), ("b", 0.4))
+        for n in range(9)
+    )
+    found = compare(given, rng=np.random.default_rng(0), metric="mean_score", draws=100)
+    assert "+50.0  undecided" in " ".join(ET.fromstring(plots.forest_plot(found)).itertext())
+
+
 def test_letters_that_the_font_lacks_stay_text_and_warn_nobody() -> None:
     given = tuple(
         Answer(column=name, item=f"i{n}", outcome=Outcome.CORRECT if n % 3 else Outcome.WRONG)

@@ -139,7 +139,8 @@ def risk_coverage_plot(columns: Sequence[tuple[str, Calibration]]) -> bytes:
 
 
 def forest_plot(comparison: Comparison) -> bytes:
-    """An SVG of every pair's difference with its interval; ties are hollow and grey, and said so in words.
+    """An SVG of every pair's difference with its interval; ties and undecided ones are hollow and grey, and
+    said so in words.
 
     Source: SPEC L14.
     """
@@ -162,7 +163,7 @@ def forest_plot(comparison: Comparison) -> bytes:
             else ""
         )
         axes.set_title(
-            f"{comparison.items:,} shared items, {comparison.level:.0%} intervals; hollow: a tie{left}",
+            f"{comparison.items:,} shared items, {comparison.level:.0%} intervals; hollow: a tie or undecided{left}",
             fontsize=8, loc="left", color=GREY,
         )  # fmt: skip
         return _svg(figure, "Differences between columns")
@@ -173,7 +174,7 @@ def _difference_words(pair: Pair) -> str:
     if isinstance(found, Undefined):
         return str(found)
     if isinstance(found.interval, Undefined):
-        return f"{100 * found.value:+.1f}"
+        return f"{100 * found.value:+.1f}  {'tie' if pair.tie else 'undecided'}"
     text = f"{100 * found.value:+.1f} [{100 * found.interval.lo:+.1f}, {100 * found.interval.hi:+.1f}]"
     return f"{text}  tie" if pair.tie else text
 
