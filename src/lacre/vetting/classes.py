@@ -16,7 +16,7 @@ from lacre.overlap.sheets import Sheets, words_of_texts
 from lacre.registry.verdicts import Class
 from lacre.vetting.evidence import Place
 from lacre.vetting.outline import Outline, outline
-from lacre.vetting.setting import asks, is_article, past, wordings
+from lacre.vetting.setting import asks, is_article, past, setting, wordings
 from lacre.vetting.shared import LONGEST_PHRASE, Shared, shared
 
 ASKED = 4  # own words of the question or the options from which a text holds what is asked
@@ -151,6 +151,7 @@ class _View:
         self.place = place
         self.sheets = ground.sheets
         self.matched = place.excerpt.matched
+        self.setting = setting(place.around)
         self.outline = ground.outline(place.item)
         low, high = ground.sheets.words_of(place.item)
         self.seen = slice(place.first, place.last)
@@ -166,13 +167,13 @@ class _View:
 
     def statute(self) -> bool:
         """Whether the document is a statute here, or names laws about words that are all it has of the item."""
-        setting, place = self.place.setting, self.place
-        if setting.statute:
+        place = self.place
+        if self.setting.statute:
             return True
-        if not setting.readable:
+        if not self.setting.readable:
             return False
         alone = self.asked() < ASKED or (len(place.near) == 1 and place.words < PASTED * self.size)
-        return alone and not asks(self.matched) and (wordings(self.matched) > 0 or setting.legal)
+        return alone and not asks(self.matched) and (wordings(self.matched) > 0 or self.setting.legal)
 
     def pasted(self) -> bool:
         """Whether what stands in a statute is not of it: it asks, it is half of the item, or it tells a story."""
@@ -185,7 +186,7 @@ class _View:
         if self._opening():
             return True
         first, last = next(piece for piece in place.near if piece[0] <= place.first < piece[1])
-        if place.setting.of_exam and last - first >= PASTED * self.size:
+        if self.setting.of_exam and last - first >= PASTED * self.size:
             return True
         told = past(self.matched)
         return told >= 2 and told >= PAST_PER_WORD * place.words
@@ -217,9 +218,9 @@ class _View:
 
     def quoted(self) -> bool:
         """Whether the match lies in text that the item takes from elsewhere."""
-        if not self.place.setting.readable:
+        if not self.setting.readable:
             return False
         if self.outline.quoted[self.seen].mean() >= MOSTLY:
             return True
         leaned = (self.outline.leaned | self.outline.quoted)[self.seen].mean() >= MOSTLY
-        return bool(leaned) and not self.place.setting.of_exam
+        return bool(leaned) and not self.setting.of_exam

@@ -14,7 +14,6 @@ from lacre.corpora.batches import Shard, TextBatch
 from lacre.overlap.runs import Run, buffers, covered
 from lacre.overlap.sheets import Sheets
 from lacre.vetting.setting import AROUND as AROUND_SETTING
-from lacre.vetting.setting import Setting, setting
 
 # Documents kept per item, check and corpus; all are counted. Five show where a text stands.
 KEPT = 5
@@ -49,7 +48,7 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     """One match of an item in one document: word numbers of the item, bytes of the document.
 
     ``near`` are the words of the item that this match and its neighbours cover, as [first, last) pieces;
-    ``setting`` is what kind of text stands around.
+    ``around`` is the text of the document by which its kind is told, told only for what is kept.
     """
 
     item: int
@@ -64,7 +63,7 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     score: float
     coverage: float
     excerpt: Excerpt
-    setting: Setting
+    around: bytes
     near: tuple[tuple[int, int], ...]
 
     @property
@@ -217,7 +216,7 @@ class Gathering:
             score=match.run.score,
             coverage=coverage,
             excerpt=match.excerpt,
-            setting=setting(match.around),
+            around=match.around,
             near=neighbours.of(match),
         )
 
