@@ -204,3 +204,49 @@ def test_a_vault_inside_the_workspace_s_git_tree_is_refused(
     assert run(["vault", "init", "../vault", "--recipient", "me=age1nothing"]) == Exit.BAD_INPUT
     assert run(["vault", "init", "../vault", "--recipient", "age1nothing"]) == Exit.BAD_INPUT
     assert not (workspace.parent / "vault").exists()
+
+
+def off_terminal(*arguments: str, typed: str = "") -> subprocess.CompletedProcess[str]:
+    """The command in a session of its own, which has no terminal, with ``typed`` in a pipe."""
+    return subprocess.run(
+        [sys.executable, "-m", "lacre", *arguments],
+        input=typed, capture_output=True, text=True, start_new_session=True, check=False,
+    )  # fmt: skip
+
+
+def test_no_secret_is_read_from_a_pipe(held: Path) -> None:
+    secret = (held / "me.txt").read_text().splitlines()[-1]
+    for arguments in (
+        ["vault", "list", str(held / "vault")],
+        ["vet", "--vault", str(held / "vault"), "--corpus", "corpus"],
+    ):
+        ended = off_terminal(*arguments, typed=f"{secret}\n")
+        assert (ended.returncode, ended.stdout) == (Exit.BAD_INPUT, "")
+        (line,) = ended.stderr.splitlines()
+        assert line.endswith("Identity (AGE-SECRET-KEY-...): no terminal to ask on; give --identity FILE.")
+        assert secret not in ended.stderr
+
+
+def test_no_passphrase_is_read_from_a_pipe(held: Path, workspace: Path) -> None:
+    out = held / "new.key"
+    ended = off_terminal("key", "new", "--name", "ana", "--out", str(out), "--passphrase", typed="x\nx\n")
+    assert ended.returncode == Exit.BAD_INPUT
+    (line,) = ended.stderr.splitlines()
+    assert "no terminal to ask on; run it on a terminal, or give a file that needs no passphrase" in line
+    assert not out.exists()
+
+
+def test_an_identity_is_typed_in_on_a_terminal(held: Path) -> None:
+    secret = (held / "me.txt").read_text().splitlines()[-1]
+    child, ours = pty.fork()
+    if child == 0:
+        os.execv(sys.executable, [sys.executable, "-m", "lacre", "vault", "list", str(held / "vault")])
+    shown = b""
+    while b"Identity" not in shown:
+        shown += os.read(ours, 4096)
+    os.write(ours, f"{secret}\n".encode())
+    while b"No items there." not in shown:
+        shown += os.read(ours, 4096)
+    assert os.waitpid(child, 0)[1] == 0
+    os.close(ours)
+    assert secret.encode() not in shown

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from lacre.cli.output import say
+from lacre.errors import InputError
 
 if TYPE_CHECKING:
     from lacre.registry.ledger import Ledger
@@ -25,9 +27,29 @@ IDENTITY = click.option(
 )  # fmt: skip
 
 
-def hidden(question: str) -> str:
-    """A secret typed in; it is not shown."""
+_PLAIN_FILE = "run it on a terminal, or give a file that needs no passphrase"
+
+
+def hidden(question: str, todo: str = _PLAIN_FILE) -> str:
+    """A secret typed in on the terminal; it is not shown.
+
+    ``todo``: what to do where there is no terminal.
+
+    Raises:
+        InputError: there is no terminal. A pipe is never read: what stands in one stands in a script or a log.
+    """
+    try:
+        os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY))
+    except OSError:
+        raise InputError(question, f"no terminal to ask on; {todo}") from None
     return str(click.prompt(question, hide_input=True, err=True))
+
+
+def identity_of(path: Path | None) -> Identity:
+    """The identity of a file, or typed in where there is none; errors as :func:`hidden` and ``read_identity``."""
+    from lacre.sealing.ages import read_identity  # noqa: PLC0415 - keeps --help fast
+
+    return read_identity(path, hidden if path else lambda question: hidden(question, "give --identity FILE"))
 
 
 def now() -> str:
@@ -68,13 +90,12 @@ def opened(folder: Path, identity: Path | Identity | None, workspace: Workspace 
     import resource  # noqa: PLC0415 - keeps --help fast
 
     from lacre.registry.ledger import read  # noqa: PLC0415
-    from lacre.sealing.ages import read_identity  # noqa: PLC0415
     from lacre.sealing.vault import open_vault  # noqa: PLC0415
 
     # A core dump would hold the items in plain text.
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     number = read(ledger_of(workspace)).workspace if workspace else None
-    who = read_identity(identity, hidden) if identity is None or isinstance(identity, Path) else identity
+    who = identity_of(identity) if identity is None or isinstance(identity, Path) else identity
     with open_vault(folder, who, workspace=number) as vault:
         if vault.recovered.what != "nothing":
             say(f"{folder}: a change had been cut short; it was {vault.recovered.what}.")

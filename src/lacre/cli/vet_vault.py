@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lacre.cli.holding import hidden, now, opened
+from lacre.cli.holding import identity_of, now, opened
 from lacre.cli.output import print_json, print_table, say
 from lacre.errors import InputError
 from lacre.registry.items import Candidate
@@ -50,9 +50,7 @@ def vet_vault(
         names: source -> id of the corpus in the inventory; a source without one is its own name.
         out: a folder for ``verdicts.jsonl``, which holds what is printed.
     """
-    from lacre.sealing.ages import read_identity  # noqa: PLC0415 - keeps --help fast
-
-    who = read_identity(identity, hidden)
+    who = identity_of(identity)
     with opened(folder, who, workspace) as vault:
         candidates = [Candidate(id=s.item.id, payload=s.item.payload) for s in vault.items(benchmark)]
         commitments = {row.id: row.commitment for row in vault.rows(benchmark)}
