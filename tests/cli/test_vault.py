@@ -9,13 +9,17 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 from tests.sealing.faults import MARKER, leaks
 
 from lacre.cli import run
-from lacre.errors import Exit
+from lacre.errors import Exit, InputError
 from lacre.registry.ledger import read
+from lacre.sealing.ages import read_identity
 from lacre.sealing.batches import read_rows, rows_place
+from lacre.sealing.checks import Check, keep_checks, read_checks
+from lacre.sealing.vault import open_vault
 
 QUESTIONS = f"""\
 id;stem;options;key;area;difficulty
@@ -148,6 +152,53 @@ def test_vetting_keeps_the_evidence_in_the_vault(
                                                              workspace / "questions.csv"]  # fmt: skip
     assert vault(held, "check", "--json") == Exit.CLEAN
     assert json.loads(capsys.readouterr().out)["documents"] == 3
+
+
+def kept_checks(held: Path) -> tuple[Check, ...]:
+    with open_vault(held / "vault", read_identity(held / "me.txt", input)) as opened:
+        return read_checks(opened)
+
+
+def test_vetting_by_a_clock_that_went_backwards_keeps_nothing(
+    held: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    add(held)
+    vet = ["vet", "--vault", str(held / "vault"), "--identity", str(held / "me.txt"), "--corpus"]
+    capsys.readouterr()
+    monkeypatch.setattr("lacre.cli.vet_vault.now", lambda: "2001-01-01T00:00:00Z")
+    assert run([*vet, "corpus", "--out", "old"]) == Exit.BAD_INPUT
+    said = capsys.readouterr()
+    assert "ledger.jsonl: the clock says 2001-01-01T00:00:00Z, before the ledger's last line, " in said.err
+    assert (said.out, kept_checks(held)) == ("", ())
+    monkeypatch.setattr("lacre.cli.vet_vault.now", lambda: "2999-01-02T00:00:00Z")
+    assert run([*vet, "leaks"]) == Exit.FINDING
+    before = kept_checks(held)
+    assert {check.at for check in before} == {"2999-01-02T00:00:00Z"}
+    for times in (["2999-01-01T23:59:59Z"], ["2999-01-02T00:00:00Z", "2999-01-01T00:00:00Z"]):
+        monkeypatch.setattr("lacre.cli.vet_vault.now", iter(times).__next__)
+        assert run([*vet, "corpus", "--out", "old"]) == Exit.BAD_INPUT
+        assert "before the newest vetting in the vault, 2999-01-02T00:00:00Z" in capsys.readouterr().err
+        assert kept_checks(held) == before
+    assert not any(Path("old").glob("*"))
+
+
+def test_an_older_check_never_takes_the_place_of_a_newer(held: Path) -> None:
+    new = Check(
+        item="n1",
+        commitment="0" * 64,
+        corpus="c",
+        verdict="drop",
+        classes={},
+        findings=1,
+        at="2026-02-01T00:00:00Z",
+    )
+    old = msgspec.structs.replace(new, verdict="keep", at="2026-01-01T00:00:00Z")
+    with open_vault(held / "vault", read_identity(held / "me.txt", input)) as opened:
+        with opened.change() as change:
+            keep_checks(change, [new])
+        with pytest.raises(InputError, match="was vetted against c at 2026-02-01"), opened.change() as change:
+            keep_checks(change, [old])
+    assert kept_checks(held) == (new,)
 
 
 def test_vetting_takes_a_file_or_a_vault(held: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lacre.cli.holding import identity_of, now, opened
+from lacre.cli.holding import identity_of, ledger_of, now, opened
 from lacre.cli.output import print_json, print_table, say
 from lacre.errors import InputError
 from lacre.registry.items import Candidate
@@ -16,6 +16,7 @@ from lacre.registry.records import Record
 if TYPE_CHECKING:
     from lacre.registry.workspace import Workspace
     from lacre.sealing.change import Change
+    from lacre.sealing.vault import Vault
     from lacre.vetting.vet import Vetting
 
 OUT = "verdicts.jsonl"
@@ -49,9 +50,14 @@ def vet_vault(
         vetted: vets candidates.
         names: source -> id of the corpus in the inventory; a source without one is its own name.
         out: a folder for ``verdicts.jsonl``, which holds what is printed.
+
+    Raises:
+        InputError: there is no item, or the clock is before the ledger's last line or the newest vetting. That
+            is looked at before anything is read, and again before anything is kept.
     """
     who = identity_of(identity)
     with opened(folder, who, workspace) as vault:
+        _refuse_clock(now(), vault, workspace)
         candidates = [Candidate(id=s.item.id, payload=s.item.payload) for s in vault.items(benchmark)]
         commitments = {row.id: row.commitment for row in vault.rows(benchmark)}
     if not candidates:
@@ -59,9 +65,33 @@ def vet_vault(
     vetting = vetted(candidates)
     rows = _rows(vetting)
     with opened(folder, who, workspace) as vault, vault.change() as change:
-        _keep(change, vetting, rows=rows, commitments=commitments, names=names, title=folder.name)
+        at = now()
+        _refuse_clock(at, vault, workspace)
+        _keep(change, vetting, rows=rows, commitments=commitments, names=names, title=folder.name, at=at)
     _print(vetting, rows, out, as_json)
     return vetting
+
+
+def _refuse_clock(at: str, vault: Vault, workspace: Workspace | None) -> None:
+    """Refuse a clock that went backwards: a freeze would take an old vetting for the latest one.
+
+    Raises:
+        InputError: the time is before the ledger's last line, or before the newest vetting kept.
+    """
+    from lacre.registry.ledger import read  # noqa: PLC0415 - keeps --help fast
+    from lacre.sealing.checks import read_checks  # noqa: PLC0415
+
+    lines = read(ledger_of(workspace)).lines if workspace else ()
+    last = lines[-1].at if lines else ""
+    vetted = max((check.at for check in read_checks(vault)), default="")
+    for place, then, what in (
+        (ledger_of(workspace) if workspace else "", last, "the ledger's last line,"),
+        (vault.folder, vetted, "the newest vetting in the vault,"),
+    ):
+        if at < then:
+            raise InputError(
+                place, f"the clock says {at}, before {what} {then}", "Set the clock right, and run again"
+            )
 
 
 def _rows(vetting: Vetting) -> list[PublicVerdict]:
@@ -87,6 +117,7 @@ def _keep(
     commitments: Mapping[str, str],
     names: Mapping[str, str],
     title: str,
+    at: str,
 ) -> None:
     """Keep verdicts, findings and page in the vault."""
     from lacre import jsonl  # noqa: PLC0415 - keeps --help fast
@@ -94,7 +125,6 @@ def _keep(
     from lacre.report.vetting import render  # noqa: PLC0415
     from lacre.sealing.checks import FINDINGS, PAGE, Check, keep_checks  # noqa: PLC0415
 
-    at = now()
     keep_checks(
         change,
         [

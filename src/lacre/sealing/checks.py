@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from lacre.errors import InputError
 from lacre.registry.events import Hash
 from lacre.registry.records import Record
 from lacre.registry.verdicts import Decision
@@ -41,9 +42,21 @@ def read_checks(vault: Vault) -> tuple[Check, ...]:
 
 
 def keep_checks(change: Change, checks: Iterable[Check]) -> None:
-    """Keep checks; one of the same text and corpus takes the place of the older one."""
+    """Keep checks; one of the same text and corpus takes the place of the older one.
+
+    Raises:
+        InputError: one is older than the one whose place it would take.
+    """
     latest = {(check.item, check.commitment, check.corpus): check for check in read_checks(change.vault)}
-    latest |= {(check.item, check.commitment, check.corpus): check for check in checks}
+    for check in checks:
+        key = (check.item, check.commitment, check.corpus)
+        if key in latest and check.at < latest[key].at:
+            raise InputError(
+                change.vault.folder,
+                f"item '{check.item}' was vetted against {check.corpus} at {latest[key].at}, after {check.at}",
+                "Set the clock right, and run again",
+            )
+        latest[key] = check
     lines = [msgspec.json.encode(latest[key]) + b"\n" for key in sorted(latest)]
     change.keep(CHECKS, b"".join(lines))
 
