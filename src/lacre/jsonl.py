@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 @contextmanager
-def replacing(path: Path, mode: str = "wb") -> Iterator[IO[bytes]]:
+def replacing(path: Path, mode: str = "wb", *, secret: bool = False) -> Iterator[IO[bytes]]:
     """A file that takes the place of ``path`` only when the block ends well.
 
     The bytes go to a temporary name in the same folder, are synced, then renamed: a reader sees the old
@@ -29,7 +29,7 @@ def replacing(path: Path, mode: str = "wb") -> Iterator[IO[bytes]]:
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        with temporary.open(mode) as file:
+        with open(temporary, mode, opener=_private if secret else None) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -38,6 +38,13 @@ def replacing(path: Path, mode: str = "wb") -> Iterator[IO[bytes]]:
         with suppress(FileNotFoundError):
             temporary.unlink()
     sync_folder(path.parent)
+
+
+def _private(path: str, flags: int) -> int:
+    handle = os.open(path, flags, 0o600)
+    # A temporary file that a crash left keeps the mode it had.
+    os.fchmod(handle, 0o600)
+    return handle
 
 
 def sync_folder(folder: Path) -> None:
@@ -69,9 +76,12 @@ def encode(record: object, *, composed: bool = True) -> bytes:
     return line + b"\n"
 
 
-def write(path: Path, records: Iterable[object], *, composed: bool = True) -> None:
-    """Write records to ``path`` as JSON lines, whole or not at all. The caller sorts them; see :func:`encode`."""
-    with replacing(path) as file:
+def write(path: Path, records: Iterable[object], *, composed: bool = True, secret: bool = False) -> None:
+    """Write records to ``path`` as JSON lines, whole or not at all. The caller sorts them; see :func:`encode`.
+
+    ``secret``: as in :func:`replacing`.
+    """
+    with replacing(path, secret=secret) as file:
         for record in records:
             file.write(encode(record, composed=composed))
 
@@ -122,6 +132,8 @@ def read_lines(path: Path, kind: type[T]) -> Lines[T]:
             faults.append(Fault(number, "is not UTF-8", "Save the file as UTF-8"))
         except msgspec.DecodeError as error:
             faults.append(Fault(number, explained(error, kind), "Correct this line"))
+        except RecursionError:
+            faults.append(Fault(number, "is nested too deep", "Correct this line"))
     return Lines(tuple(records), tuple(faults))
 
 

@@ -588,3 +588,12 @@ def test_no_damage_stops_the_scan_but_a_lost_column(
     # A column whose name is damaged is refused; nothing else may be raised.
     with suppress(InputError):
         reading(path, batch_bytes=16 << 10)
+
+
+def test_lines_nested_past_all_reason_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "deep.jsonl"
+    path.write_bytes(b"[" * 200_000 + b'\n{"text": ' + b"[" * 200_000 + b'\n{"text": "um texto"}\n')
+    (shard,) = shards(str(path)).shards
+    batches = list(read(shard))
+    assert [text for batch in batches for text in batch.text.to_pylist()] == ["um texto"]
+    assert len([gap for batch in batches for gap in batch.unread if gap.reason.startswith("not JSON")]) == 2

@@ -236,6 +236,8 @@ def test_the_key_is_sent_and_stands_nowhere_else(  # noqa: PLR0917 - fixtures
         # Servers that repeat the key in an error, or in what should be JSON.
         if "Questão 3:" in seen.text:
             return Send(status=500, body=KEY.encode())
+        if "Questão 5:" in seen.text:
+            return Say(text=f"A chave é {KEY}. Letra A")
         return Send(body=KEY.encode()) if "Questão 4:" in seen.text else answers(seen)
 
     server.script = echo

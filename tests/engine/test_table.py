@@ -95,6 +95,7 @@ FAILURES: Mapping[str, tuple[Act, tuple[str, ...], str, int]] = {
     "HTML with status 200": (HTML, DIALECTS, "not_json", 5),
     "JSON of another shape": (Send(body=b'{"hello": "world"}'), ("anthropic", "gemini"), "unreadable", 5),
     "a JSON list": (Send(body=b"[1]"), DIALECTS, "unreadable", 5),
+    "JSON nested past all reason": (Send(body=b"[" * 200_000), DIALECTS, "not_json", 5),
     "half a JSON": (Send(body=b'{"choices": [{"mess'), DIALECTS, "not_json", 5),
     "invalid UTF-8": (Send(body=b'{"choices": "\xff\xfe"}'), DIALECTS, "not_text", 5),
     "500": (Send(status=500, body=b"oops"), DIALECTS, "server", 5),

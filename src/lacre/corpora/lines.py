@@ -71,7 +71,7 @@ def _records(head: bytes) -> Iterator[dict[str, object]]:
     for line in head.removeprefix(BOM).split(b"\n"):
         try:
             record = msgspec.json.decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             continue
         if isinstance(record, dict):
             yield record

@@ -40,6 +40,9 @@ CONNECT_SECONDS = 15.0
 logging.getLogger("stamina").addHandler(logging.NullHandler())
 
 
+SHORTEST_KEY = 8  # characters; no vendor's key is shorter, and a shorter one may be a word of the answer
+
+
 class Patience(Record):
     """How often and how long to try.
 
@@ -115,6 +118,7 @@ class Client:
     ) -> None:
         self.card = card
         self._headers = key_header(card.dialect, key)
+        self._secret = key.reveal().encode() if key is not None else b""
         self._patience = patience
         self._pace = pace
         self._sent = tuple(sent_settings(card))
@@ -255,10 +259,16 @@ class Client:
                 self.card.dialect,
                 response.status_code,
                 response.headers,
-                bytes(body),
+                self._without_key(bytes(body)),
                 now=datetime.now(UTC),
                 sent=self._sent,
             )
+
+    def _without_key(self, body: bytes) -> bytes:
+        """An answer with our own key struck out, should the server have sent it back: replies go to disk."""
+        if len(self._secret) < SHORTEST_KEY or self._secret not in body:
+            return body
+        return body.replace(self._secret, b"[key struck out]")
 
 
 def _another_try(error: Exception) -> bool:

@@ -130,7 +130,7 @@ def reading(
         return Broken(cause="not_text", detail="the answer is not UTF-8")
     try:
         value = msgspec.json.decode(text)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         what = "HTML" if text.lstrip().startswith("<") else "no JSON"
         return Broken(cause="not_json", detail=f"status 200 came with {what}")
     if not isinstance(value, dict):
@@ -350,7 +350,7 @@ def _loose(body: bytes) -> Any:
     """A body as JSON when it is JSON, else nothing."""
     try:
         return msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
 
 

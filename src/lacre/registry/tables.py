@@ -179,7 +179,7 @@ def _jsonl(lines: Sequence[str], recoded: int) -> Table:
             rows.append(Row(number, decoder.decode(line)))
         except msgspec.ValidationError:
             faults.append(Fault(number, "is not an object", 'Write {"id": ..., "stem": ...} on the line'))
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, RecursionError) as error:
             faults.append(Fault(number, f"is not JSON: {error}", "Correct this line"))
     return Table(columns=_columns(rows), rows=tuple(rows), faults=tuple(faults), recoded=recoded)
 
@@ -188,7 +188,7 @@ def _json(text: str, path: Path, recoded: int) -> Table:
     """A list of objects, or an object that holds one such list; JSON lines by this name are read as such."""
     try:
         whole = msgspec.json.decode(text)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         lines = text.split("\n")
         table = _jsonl(lines, recoded) if text.lstrip().startswith("{") else None
         if table is not None and table.rows:
