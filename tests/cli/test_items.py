@@ -207,6 +207,38 @@ def test_import_of_private_items_goes_outside_the_workspace(workspace: Path, tmp
     assert {item.layer for item in jsonl.read(out, Item)} == {"private"}
 
 
+@pytest.mark.parametrize("more", [[], ["--json"]])
+def test_private_items_are_written_for_their_owner_only_and_said_to_be_plain(
+    workspace: Path, tmp_path: Path, capsys: Out, more: list[str]
+) -> None:
+    out = tmp_path / "private items.jsonl"
+    out.write_text("older", encoding="utf-8")
+    out.chmod(0o644)
+    private = [*IMPORT, *NAMES, *CELL, "--layer", "private", "--out", str(out), "--force", *more]
+    assert run(private) == Exit.CLEAN
+    assert out.stat().st_mode & 0o777 == 0o600
+    said = capsys.readouterr().err
+    assert "holds private items in plain text" in said
+    assert f"once they are in the vault, remove it: `shred -u '{out}'`" in said
+    assert run([*IMPORT, *NAMES, *CELL]) == Exit.CLEAN
+    assert (workspace / "new.jsonl").stat().st_mode & 0o044
+    assert "plain text" not in capsys.readouterr().err
+
+
+def test_private_items_are_written_into_no_git_work_tree(
+    workspace: Path, tmp_path: Path, capsys: Out
+) -> None:
+    tree, free = tmp_path / "tree", tmp_path / "free"
+    for folder in (tree / ".git", tree / "deep", free):
+        folder.mkdir(parents=True)
+    (tree / "link.jsonl").symlink_to(free / "target.jsonl")
+    for out in (tree / "deep/private.jsonl", tree / "link.jsonl"):
+        arguments = [*IMPORT, *NAMES, *CELL, "--layer", "private", "--out", str(out)]
+        assert run(arguments) == Exit.BAD_INPUT
+        assert f"is inside the git work tree {tree}" in capsys.readouterr().err
+        assert not out.exists()
+
+
 def test_list_filters_by_layer_and_cell(workspace: Path, capsys: Out) -> None:
     assert run(["items", "list"]) == Exit.CLEAN
     header, *rows = capsys.readouterr().out.splitlines()

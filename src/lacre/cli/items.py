@@ -103,6 +103,8 @@ def import_(
     FILE is JSONL, JSON, CSV, TSV or Parquet, plain or compressed, with columns id, stem, options and key, and
     perhaps passage, passage_source, number, url, and one for each axis of the matrix. Options may be a list,
     an object, or text such as "(A) ... (B) ...". Every bad line is named and nothing is written then.
+    Private items are written outside any git work tree, to a file that only you can read (mode 600); it is
+    plain text all the same. `lacre vault add` takes FILE itself, without that step.
     """
     from lacre import jsonl  # noqa: PLC0415 - keeps --help fast
     from lacre.registry.intake import Origin, import_items, parse_mapping  # noqa: PLC0415
@@ -129,14 +131,16 @@ def import_(
         parse_mapping(maps),
         key_index=int(key_index) if key_index else None,
     )
-    jsonl.write(out, brought.items)
+    jsonl.write(out, brought.items, secret=layer == "private")
     noticed = brought.noticed
     if as_json:
         print_json({"out": str(out), "items": len(brought.items), "remarks": noticed.remarks()})
-        return
-    for remark in noticed.remarks():
-        say(f"{file}: {remark}")
-    click.echo(f"{out}: {len(brought.items)} items")
+    else:
+        for remark in noticed.remarks():
+            say(f"{file}: {remark}")
+        click.echo(f"{out}: {len(brought.items)} items")
+    if layer == "private":
+        _say_plain(out)
 
 
 @items.command("list", epilog=example("lacre items list --cell area=saude/difficulty=facil"))
@@ -296,12 +300,28 @@ def _with_layer(around: Surroundings, layer: str) -> Surroundings:
 
 def _refuse_place(out: Path, layer: str, workspace: Workspace, force: bool) -> None:
     """Refuse a place where private text may not be, and to write over a file in silence."""
-    if layer == "private" and workspace.holds(out):
+    if layer == "private" and (workspace.holds(out) or workspace.holds(out.parent)):
         raise InputError(
             out, "private text may not be in the workspace", "Write it outside, where the vault is"
         )
+    if layer == "private":
+        from lacre.sealing.keys import refuse_git  # noqa: PLC0415 - keeps --help fast
+
+        # A link there is replaced, so that its own folder counts as well as where it leads.
+        refuse_git(out)
+        refuse_git(out.parent)
     if out.exists() and not force:
         raise InputError(out, "is there already", "Choose another name, or say --force to replace it")
+
+
+def _say_plain(out: Path) -> None:
+    """Say that private items stand in plain text, and how to be rid of them."""
+    import shlex  # noqa: PLC0415 - keeps --help fast
+
+    say(
+        f"{out} holds private items in plain text. Seal them with `lacre vault add`; once they are in the vault, "
+        f"remove it: `shred -u {shlex.quote(str(out))}`. Think of the source and its copies too."
+    )
 
 
 def _refuse_unknown_axes(place: dict[str, str], workspace: Workspace, names: Sequence[str]) -> None:
