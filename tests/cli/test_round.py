@@ -287,3 +287,14 @@ def test_no_word_of_a_sealed_item_is_printed_or_written_whatever_goes_wrong(
     assert run(SPLIT) == Exit.INTEGRITY
     assert not any(b"gaivotas" in content for content in files(workspace).values())
     assert play.public.history.closed == 0
+
+
+def test_audit_counts_items_made_void_after_the_freeze_in_their_closing(
+    workspace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    play = staged(workspace, frozen=True)
+    play.void(["pr-03"])
+    assert run(["round", "audit"]) == Exit.CLEAN
+    said = capsys.readouterr()
+    assert "\t0 + 1 late\t" in said.out
+    assert "made void after its freeze, when the draw could be known: pr-03." in said.err

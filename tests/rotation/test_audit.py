@@ -196,6 +196,27 @@ def test_an_insider_who_voids_50_of_200_is_counted_and_shown(tmp_path: Path) -> 
     assert (found.rounds[0].voided, found.rounds[0].reasons["void"]) == (50, 50)
 
 
+def test_an_insider_who_voids_after_the_freeze_is_named_with_every_id(tmp_path: Path) -> None:
+    play = stage(tmp_path)
+    play.add(items(40), "b1")
+    play.void(["p0000"])
+    play.freeze()
+    play.void(["p0009", "p0003"])
+    late = "were made void after its freeze, when the draw could be known: p0003, p0009"
+    found = play.audit()
+    assert f"exemplo/1: items (2) {late}" in found.notes
+    assert (found.rounds[0].voided, found.rounds[0].voided_after) == (1, ("p0003", "p0009"))
+    play.close()
+    play.void([next(row.id for row in play.public.private)])
+    play.freeze()
+    found = play.audit()
+    assert found.findings == ()
+    assert f"exemplo/1: 2 of 40 items (5%) {late}" in found.notes
+    assert "exemplo/1: 1 of 40 items (2%) were made void before it" in found.notes
+    assert not any(note.startswith("exemplo/2: ") for note in found.notes)
+    assert [closing.voided_after for closing in found.rounds] == [("p0003", "p0009"), ()]
+
+
 def test_void_items_that_a_freeze_hides_are_named(play: Stage) -> None:
     with_freeze(play, 1, lambda frozen: msgspec.structs.replace(frozen, leaving=()))
     found = said(play.audit())

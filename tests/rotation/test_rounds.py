@@ -320,7 +320,9 @@ def test_void_items_are_in_no_draw_and_open_at_the_next_closing(tmp_path: Path) 
     assert not any(name in opened for name in ("p0001", "p0002", "p0003"))
     found = play.audit()
     assert found.findings == ()
-    assert "exemplo/1: 3 of 20 items (15%) were made void before it" in found.notes
+    assert "exemplo/1: 2 of 20 items (10%) were made void before it" in found.notes
+    late = "were made void after its freeze, when the draw could be known: p0003"
+    assert f"exemplo/1: 1 of 20 items (5%) {late}" in found.notes
 
 
 @pytest.mark.parametrize(

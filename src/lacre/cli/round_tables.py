@@ -151,7 +151,7 @@ def _audit_row(closing: RoundAudit) -> tuple[object, ...]:
         closing.standing,
         closing.items,
         closing.opened,
-        closing.voided,
+        f"{closing.voided} + {len(closing.voided_after)} late" if closing.voided_after else closing.voided,
         closing.frozen_at or "unknown",
         closing.due or "unknown",
         closing.why,

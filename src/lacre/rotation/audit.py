@@ -21,6 +21,7 @@ from lacre.jsonl import read_bytes
 from lacre.registry.records import Record
 from lacre.registry.rules import Rules
 from lacre.rotation.beacon import instant, source_due, source_name
+from lacre.rotation.history import History
 from lacre.rotation.order import order_complaints
 from lacre.rotation.public import Public, ledger_path, read_damaged
 from lacre.rotation.recheck import Fault, SignedFreeze, draw_faults, freeze_faults, signed_freeze
@@ -50,6 +51,8 @@ class RoundAudit(Record, omit_defaults=False):
         why: in a few words, for the standing.
         items, opened: numbers of items in the draw, and opened in all; ``reasons``: the latter by why.
         voided, replaced: items that were void or replaced when it was frozen.
+        voided_after: ids of items made void after its freeze and before it was carried out, when the draw could
+            be known; they are among those of the next closing's ``voided`` too, where they leave.
     """
 
     round: str
@@ -64,6 +67,7 @@ class RoundAudit(Record, omit_defaults=False):
     reasons: dict[str, int] = msgspec.field(default_factory=dict)
     voided: int = 0
     replaced: int = 0
+    voided_after: tuple[str, ...] = ()
 
 
 class Audit(Record, omit_defaults=False):
@@ -157,7 +161,11 @@ def _closing(court: _Court, number: int, rules: Rules) -> RoundAudit:
     if signed is None:
         failed = "its freeze cannot be read, so nothing can be repeated"
         return RoundAudit(
-            round=name, standing="failed", why=failed, opened=split.event.opened if split else 0
+            round=name,
+            standing="failed",
+            why=failed,
+            opened=split.event.opened if split else 0,
+            voided_after=_voided_after(public.history, name),
         )
     frozen = signed.frozen
     stamped_at = _stamp(court, name, folder, signed)
@@ -181,6 +189,7 @@ def _closing(court: _Court, number: int, rules: Rules) -> RoundAudit:
         reasons=dict(sorted(Counter(opening.why for opening in openings).items())),
         voided=sum(left.why == "void" for left in frozen.leaving),
         replaced=sum(left.why == "supersede" for left in frozen.leaving),
+        voided_after=_voided_after(public.history, name),
     )
 
 
@@ -242,6 +251,23 @@ def _stripped(error: LacreError, place: Path) -> str:
     return str(error).removeprefix(f"{place}: ").removeprefix(f"{place}:")
 
 
+def _voided_after(known: History, name: str) -> tuple[str, ...]:
+    """Ids of the items made void between a closing's freeze and its draw, sorted; by the ledger alone."""
+    split = next((entry for entry in known.splits if entry.event.round == name), None)
+    freezes = [entry for entry in known.freezes if entry.event.round == name]
+    carried = [entry for entry in freezes if split is not None and entry.event.freeze == split.event.freeze]
+    if not freezes:
+        return ()
+    after = (carried or freezes[-1:])[0].line
+    return tuple(
+        sorted(
+            id
+            for id, entry in known.voids.items()
+            if after < entry.line and (split is None or entry.line < split.line)
+        )
+    )
+
+
 def _share(rules: Rules, number: int) -> str:
     return rules.split.first_open if number == 1 else rules.rounds.rotation_open
 
@@ -251,13 +277,22 @@ def _notes(court: _Court, first: str | None, key: str | None) -> Iterator[str]:
     if key is None and first is not None:
         yield f"integrity only: nobody vouched for the ledger's first key, {first}; give --key to say whose it must be"
     known, before = court.public.history, 0
-    for number, split in enumerate(known.splits, 1):
-        voided = sum(before < entry.line < split.line for entry in known.voids.values())
-        if voided:
-            rows = split.event.opened + split.event.kept
-            name = round_name(known.benchmark, number)
+    for number in range(1, _last(court.public) + 1):
+        name = round_name(known.benchmark, number)
+        split = known.splits[number - 1] if number <= known.closed else None
+        late = _voided_after(known, name)
+        until = split.line if split else court.public.ledger.size + 1
+        voided = sum(before < entry.line < until for id, entry in known.voids.items() if id not in late)
+        rows = split.event.opened + split.event.kept if split else 0
+        if voided and rows:
             yield f"{name}: {voided} of {rows} items ({voided / rows:.0%}) were made void before it"
-        before = split.line
+        if late:
+            count = (
+                f"{len(late)} of {rows} items ({len(late) / rows:.0%})" if rows else f"items ({len(late)})"
+            )
+            when = "after its freeze, when the draw could be known"
+            yield f"{name}: {count} were made void {when}: {', '.join(late)}"
+        before = until
     if voided := sum(row.id in known.voids for row in court.public.rows):
         rows = len(court.public.rows)
         yield f"{voided} of {rows} sealed items ({voided / rows:.0%}) are void, and open at the next closing"
