@@ -298,3 +298,20 @@ def test_audit_counts_items_made_void_after_the_freeze_in_their_closing(
     said = capsys.readouterr()
     assert "\t0 + 1 late\t" in said.out
     assert "made void after its freeze, when the draw could be known: pr-03." in said.err
+
+
+def test_a_correction_may_be_a_plain_row_which_keeps_the_cell(
+    workspace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    play = staged(workspace)
+    row = "id;question;options;key\npr-02b;Que pássaros pousaram no cais da vila ontem?;(A) Garças (B) Pombos;2\n"
+    (workspace.parent / "corrected.csv").write_text(row, encoding="utf-8")
+    arguments = ["round", "supersede", "pr-02", "../corrected.csv", "--reason", "vírgula", *OPEN]
+    assert run(arguments) == Exit.BAD_INPUT
+    assert "items import" not in capsys.readouterr().err
+    assert run([*arguments, "--map", "stem=question", "--key-index", "1"]) == Exit.CLEAN
+    assert "shred -u ../corrected.csv" in capsys.readouterr().err
+    rows = {row.id: row for row in play.public.rows}
+    assert rows["pr-02b"].cell == rows["pr-02"].cell
+    with play.vault() as vault:
+        assert vault.sealed("pr-02b").item.payload.key == "B"

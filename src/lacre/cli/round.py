@@ -308,6 +308,10 @@ def waive(
 @click.argument("old", metavar="ID")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--reason", required=True, metavar="TEXT", help="Why; it is published.")
+@click.option(
+    "--map", "maps", multiple=True, metavar="FIELD=COLUMN,...", help="Columns of other names; join with +."
+)
+@click.option("--key-index", type=click.Choice(["0", "1"]), help="Keys count the options, from 0 or from 1.")
 @_VAULT
 @IDENTITY
 @_KEY
@@ -318,6 +322,8 @@ def supersede(
     old: str,
     file: Path,
     reason: str,
+    maps: tuple[str, ...],
+    key_index: str | None,
     folder: Path,
     identity: Path | None,
     key_file: Path,
@@ -326,12 +332,13 @@ def supersede(
 ) -> None:
     """Replace a private item by the corrected one in FILE, which has an id of its own.
 
+    FILE is what `lacre vault add` takes: a record, or a table of one row with columns id, stem, options and key.
     The correction keeps cell, batch and age. The old item's commitment opens together with it.
     """
     from lacre.rotation.steps import supersede_item  # noqa: PLC0415 - keeps --help fast
 
     ground = ground_of(benchmark)
-    new, key = one_item(file, ground), signing_key(key_file)
+    new, key = one_item(file, ground, old, maps, key_index), signing_key(key_file)
     with opened(folder, identity, ground.workspace) as vault:
         row = supersede_item(
             vault, ground.root, ground.name, old=old, new=new, reason=reason, now=now(), signer=key

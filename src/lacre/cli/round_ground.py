@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from lacre.errors import InputError, RecordError
+from lacre.errors import InputError
 
 if TYPE_CHECKING:
     from lacre.registry.items import Item
@@ -97,8 +97,10 @@ def moment_of(text: str) -> datetime:
     return when
 
 
-def one_item(path: Path, ground: Ground) -> Item:
+def one_item(path: Path, ground: Ground, old: str, maps: tuple[str, ...], key_index: str | None) -> Item:
     """The one private item of a file outside the workspace, checked against its layer's rules.
+
+    The file is what ``lacre vault add`` takes; a plain row that names no cell has that of the item ``old``.
 
     Raises:
         InputError: the file holds another number of items.
@@ -106,15 +108,22 @@ def one_item(path: Path, ground: Ground) -> Item:
     """
     import msgspec  # noqa: PLC0415 - keeps --help fast
 
-    from lacre.registry.intake import read_records  # noqa: PLC0415
-    from lacre.registry.layers import layer_faults  # noqa: PLC0415
+    from lacre.registry.intake import Origin, import_items, parse_mapping  # noqa: PLC0415
+    from lacre.registry.items import Source  # noqa: PLC0415
 
     if ground.workspace.holds(path):
         raise InputError(path, "private text may not be in the workspace", "Move it out")
-    lines = read_records(path)
     around = msgspec.structs.replace(ground.workspace.surroundings(ground.name), layer="private")
-    if faults := [*lines.faults, *layer_faults(lines.records, around)]:
-        raise RecordError(path, faults)
-    if len(lines.records) != 1:
-        raise InputError(path, f"holds {len(lines.records)} items", "Give one item, the corrected one")
-    return lines.records[0][1]
+    origin = Origin(
+        benchmark=ground.name,
+        layer="private",
+        source=Source(),
+        cell=next((row.cell for row in ground.public().rows if row.id == old), {}),
+        axes=tuple(around.matrix.axes) if around.matrix else (),
+    )
+    brought = import_items(
+        path, origin, around, parse_mapping(maps), key_index=int(key_index) if key_index else None
+    )
+    if len(brought.items) != 1:
+        raise InputError(path, f"holds {len(brought.items)} items", "Give one item, the corrected one")
+    return brought.items[0]
