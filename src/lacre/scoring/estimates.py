@@ -49,6 +49,13 @@ class Undefined(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 class Estimate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="estimate"):
     """A number, its interval, the units it stands on, and the method that made it.
 
+    Source: SPEC L13.
+
+    >>> lone = Undefined(reason="one item shows no spread between items", n=1)
+    >>> found = Estimate(value=0.5, interval=lone, n=1, method="mean, item as cluster")
+    >>> found.value, str(found.interval)
+    (0.5, 'undefined: one item shows no spread between items')
+
     Attributes:
         interval: undefined, with the reason, where the method gives none.
         n: units in the denominator: items, unless the method says otherwise.
