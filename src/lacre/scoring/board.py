@@ -20,7 +20,15 @@ from lacre.scoring.strata import places
 
 
 class StratumMetrics(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One column's metrics in one stratum; ``small`` where it has fewer items than a stratum should."""
+    """One column's metrics in one stratum; ``small`` where it has fewer items than a stratum should.
+
+    Each metric as :func:`lacre.scoring.metrics.metrics` defines it, over the stratum's answers. Source: SPEC L13.
+
+    >>> answers = [Answer(column="m", item=i, score=1.0, fields={"area": "law", "layer": "base"}) for i in "ab"]
+    >>> [row] = board(answers, rng=np.random.default_rng(1), by=["area", "layer"], smallest=3, draws=50).strata
+    >>> row.name, row.metrics.counts.items, row.small
+    ('law / base', 2, True)
+    """
 
     column: str
     values: tuple[str, ...]
@@ -35,6 +43,13 @@ class StratumMetrics(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 
 class Board(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The metrics of every column, sorted by name, and of its strata.
+
+    Source: SPEC L11, L13; :func:`board` makes it.
+
+    >>> answers = [Answer(column=c, item=i, score=1.0) for c, i in ("bq", "ar", "aq")]
+    >>> found = board(answers, rng=np.random.default_rng(1), draws=50)
+    >>> [each.column for each in found.columns], found.items, found.missing
+    (['a', 'b'], 2, {'b': 1})
 
     Attributes:
         items: distinct items over all columns; ``missing``: how many of them each column does not answer.
