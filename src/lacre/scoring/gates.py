@@ -60,6 +60,14 @@ class Named(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 class Gate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a gate decided, on what, and what stands beside it (SPEC L20); :func:`gate` makes it.
 
+    >>> lua = Minimums(binary_kappa=0.7, critical_kappa=0.8, continuous_icc=0.75, judge_kappa=0.7,
+    ...                prevalence=0.9, judge_verdicts=200)
+    >>> found = gate("binary", Confusion(categories=("no", "yes"), counts=((45, 5), (10, 40))), lua)
+    >>> found.passes, found.reason
+    (True, "Cohen's kappa 0.700 reaches 0.70")
+    >>> found.warnings
+    ('the lower bound 0.561 is below 0.70: other items might not pass',)
+
     Attributes:
         statistic, why: the coefficient that decides, and why that one.
         estimate: its point, on which the gate decides, and its interval, on which it does not.
