@@ -19,6 +19,14 @@ Floats: TypeAlias = NDArray[np.float64]
 class McNemar(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="mcnemar"):
     """McNemar's test of two columns that answer the same items once each.
 
+    With b and c for the two counts and n = b + c: ``p = min(1, 2·P(X ≤ min(b, c)))``, X binomial(n, 1/2), and
+    ``χ² = (b − c)²/n``, corrected ``(|b − c| − 1)²/n``.
+    Source: McNemar 1947, Psychometrika 12:153; Agresti 2002, Categorical Data Analysis, section 10.1.
+
+    >>> test = mcnemar(1, 7)
+    >>> round(test.p, 4), test.chi2, test.chi2_corrected
+    (0.0703, 4.5, 3.125)
+
     Attributes:
         only_first, only_second: items that count for just one of the two: that it alone gets right (or, where
             errors are compared, wrong).
@@ -34,7 +42,14 @@ class McNemar(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class SignFlip(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="sign_flip"):
-    """The paired randomisation test, for differences that are not whole; ``p`` is two-sided."""
+    """The paired randomisation test, for differences that are not whole; ``p`` is two-sided.
+
+    ``p = (1 + #{|Σ ±d_i| ≥ |Σ d_i|}) / (1 + draws)``, 1 where no item differs.
+    Source: Fisher 1935, The Design of Experiments, section 21; Phipson & Smyth 2010, SAGMB 9:39, for the 1s.
+
+    >>> sign_flips(np.array([[0.5, 0.5], [0.25, 0.25]]), [(0, 1)], rng=np.random.default_rng(1), draws=99)
+    [SignFlip(p=1.0, draws=99)]
+    """
 
     p: float
     draws: int
