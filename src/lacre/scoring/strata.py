@@ -142,6 +142,8 @@ def by_fields(
 def places(answer: Answer, fields: Sequence[str]) -> list[tuple[str, ...]]:
     """The strata that an answer is in: one, or several where a field holds values parted by ``;``.
 
+    Source: SPEC L13, B9.
+
     >>> places(Answer(column="m", item="a", score=1.0, fields={"tag": "TU; MR"}), ["tag"])
     [('TU',), ('MR',)]
     """
