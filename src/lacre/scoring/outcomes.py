@@ -172,6 +172,12 @@ def items_of(answers: Sequence[Answer]) -> tuple[str, ...]:
 class Tally:
     """One column's answers counted item by item; arrays run along ``items``.
 
+    Source: SPEC L10, L21; :func:`tally` makes it.
+
+    >>> counted = tally([Answer(column="m", item="q", repetition=r, score=s) for r, s in ((1, 1.0), (2, 0.5))])
+    >>> counted.runs.tolist(), counted.unclassed.tolist(), counted.values.tolist()
+    ([2], [2], [1.5])
+
     Attributes:
         runs: answers of each item.
         classes: answers of each class, of shape (items, 5), in the order of :class:`Outcome`.
