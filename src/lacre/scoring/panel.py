@@ -41,6 +41,13 @@ MANY = 100
 class Pair(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Two raters: their confusion matrix and every coefficient of it.
 
+    Source: those of :mod:`lacre.scoring.agreement` and :mod:`~lacre.scoring.confusion`; SPEC L20.
+
+    >>> labels = [("yes", "yes"), ("no", "no"), ("yes", "no"), ("no", "no")]
+    >>> [pair] = measured_panel(labels, ("ana", "rui"), ("no", "yes"), rng=np.random.default_rng(0), draws=50).pairs
+    >>> pair.observed.value, pair.kappa.estimate.value, pair.rarer.name
+    (0.75, 0.5, 'yes')
+
     Attributes:
         weighted: kappa with linear and quadratic weights on ordered scales, with own weights where given.
         specific: specific agreement on each declared category.
@@ -62,6 +69,13 @@ class Pair(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 class Panel(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A table of ratings, measured.
+
+    Source: that of :func:`measured_panel`, which makes it; SPEC L20.
+
+    >>> labels = [("yes", "yes"), ("no", "no"), ("yes", None)]
+    >>> panel = measured_panel(labels, ("ana", "rui"), ("no", "yes"), rng=np.random.default_rng(0), draws=50)
+    >>> panel.items, panel.ratings, len(panel.pairs), panel.icc
+    (3, (3, 2), 1, None)
 
     Attributes:
         items: items of the table, rated or not.
