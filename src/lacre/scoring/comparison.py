@@ -37,6 +37,14 @@ METRICS: tuple[Name, ...] = get_args(Name)
 class Pair(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One column against another: first minus second on the same items.
 
+    Source: SPEC L14; the tests are those of :mod:`lacre.scoring.significance`.
+
+    >>> answers = [Answer(column=c, item=i, outcome=Outcome.of(o))
+    ...            for c, given in (("a", "CEE"), ("b", "CCE")) for i, o in zip("xyz", given)]
+    >>> [pair] = compare(answers, rng=np.random.default_rng(1), draws=50).pairs
+    >>> pair.first, pair.second, round(pair.difference.value, 4), pair.tie, pair.test.p
+    ('b', 'a', 0.3333, True, 1.0)
+
     Attributes:
         difference: of the metric, N counting failures; ``tie`` follows its interval by the closed rule
             lo ≤ 0 ≤ hi, and is none where the difference or its interval is undefined: nothing is decided
@@ -60,6 +68,13 @@ class Pair(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 class Rank(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A column's value on the shared items, and the ranks it can have, 1 being the best.
 
+    Source: SPEC L14.
+
+    >>> answers = [Answer(column=c, item="q", outcome=Outcome.CORRECT) for c in "ab"]
+    >>> ranks = compare(answers, rng=np.random.default_rng(1), draws=50).ranks
+    >>> [(rank.column, rank.best, rank.worst) for rank in ranks]
+    [('a', 1, 2), ('b', 1, 2)]
+
     Attributes:
         value: with the interval that `lacre score` gives it: Wilson's for a proportion of single runs, else
             that of the resamples that the pairs share.
@@ -77,6 +92,13 @@ class Rank(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """All pairs of columns on the items that every one of them answered.
+
+    Source: SPEC L14; :func:`compare` makes it.
+
+    >>> answers = [Answer(column=c, item=i, outcome=Outcome.CORRECT) for c, i in ("aq", "ar", "bq")]
+    >>> found = compare(answers, rng=np.random.default_rng(1), draws=50)
+    >>> found.items, found.left_out
+    (1, {'a': 1, 'b': 0})
 
     Attributes:
         metric: the name of the metric, with t where it is penalised.
