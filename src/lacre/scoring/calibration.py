@@ -32,6 +32,14 @@ _CHANCE_DRAWS = 2_000
 class Bin(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One row of the reliability table: answers with a confidence in (lo, hi]; the first bin holds 0 too.
 
+    ``conf_b = Σ c/n_b``, ``acc_b = Σ y/n_b``. Source: Guo et al. 2017, arXiv:1706.04599; SPEC L11.
+
+    >>> low, high = reliability([0.0, 0.5], [0, 1], 2)
+    >>> low.n, low.confidence, low.accuracy.value
+    (2, 0.25, 0.5)
+    >>> high.n, high.confidence, str(high.accuracy)
+    (0, None, 'undefined: no answer states such a confidence')
+
     Attributes:
         confidence: mean stated confidence; none in an empty bin.
         accuracy: share correct, with its interval; undefined in an empty bin.
@@ -45,7 +53,14 @@ class Bin(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class CurvePoint(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Answers with a confidence of at least ``confidence``: their share, and how many of them are wrong."""
+    """Answers with a confidence of at least ``confidence``: their share, and how many of them are wrong.
+
+    At threshold c: ``coverage = #{c_i ≥ c}/T``, ``risk = #{wrong, c_i ≥ c}/#{c_i ≥ c}``.
+    Source: El-Yaniv & Wiener 2010, JMLR 11:1605.
+
+    >>> risk_coverage([0.9, 0.5, 0.1, 0.1], [1, 0, 1, 0])[1]
+    CurvePoint(confidence=0.5, coverage=0.5, risk=0.5)
+    """
 
     confidence: float
     coverage: float
@@ -54,6 +69,15 @@ class CurvePoint(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 class Calibration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="calibration"):
     """What stated confidence is worth.
+
+    Formulas and papers stand at :func:`ece`, :func:`brier`, :func:`areas` and :func:`risk_coverage`; ``share`` is
+    stated/attempted. Source: SPEC L11, L12.
+
+    >>> answers = [Answer(column="m", item=i, outcome=Outcome.CORRECT, confidence=c)
+    ...            for i, c in (("a", 0.5), ("b", None))]
+    >>> found = calibration(answers, rng=np.random.default_rng(1), draws=50)
+    >>> found.attempted, found.stated, found.share, found.brier.value
+    (2, 1, 0.5, 0.25)
 
     Attributes:
         attempted: answers that are right or wrong; ``stated``: those that state a confidence; ``share``: of
@@ -82,7 +106,13 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 class NoConfidence(
     msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="no_confidence"
 ):
-    """No attempted answer states a confidence, so that the column gets no ECE (SPEC L12); the reason."""
+    """No attempted answer states a confidence, so that the column gets no ECE (SPEC L12); the reason.
+
+    Source: SPEC L12.
+
+    >>> calibration([Answer(column="m", item="a", outcome=Outcome.WRONG)], rng=np.random.default_rng(1))
+    NoConfidence(attempted=1, reason='no confidence returned')
+    """
 
     attempted: int
     reason: str
@@ -153,7 +183,14 @@ def brier(confidence: ArrayLike, correct: ArrayLike) -> float:
 
 
 class Areas(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Areas under the risk-coverage curve, its excess over the best order, and the generalised one."""
+    """Areas under the risk-coverage curve, its excess over the best order, and the generalised one.
+
+    ``AURC = 1/T Σ_k e_k/k``, E-AURC less the least AURC there can be, ``AUGRC = 1/T Σ_k e_k/T``; see :func:`areas`.
+    Source: Geifman, Uziel & El-Yaniv 2019, arXiv:1805.08206; Traub et al. 2024, arXiv:2407.01032.
+
+    >>> areas([0.9, 0.8], [1, 0]).e_aurc, areas([0.9, 0.8], [0, 1]).e_aurc
+    (0.0, 0.5)
+    """
 
     aurc: float
     e_aurc: float
