@@ -86,10 +86,12 @@ def place(tmp_path: Path, server: Server) -> Path:
 
 
 def lacre(place: Path, *arguments: str, before: Callable[[], None] | None = None) -> subprocess.Popen[str]:
+    # Where files may not grow, coverage could not write its own and would fail in the command's stead.
+    kept = {name: value for name, value in os.environ.items() if not (before and name.startswith("COVERAGE"))}
     return subprocess.Popen(
         [sys.executable, "-m", "lacre", *arguments],
         cwd=place,
-        env={**os.environ, "PLANTED_KEY": KEY},
+        env={**kept, "PLANTED_KEY": KEY},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
