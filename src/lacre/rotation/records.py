@@ -315,13 +315,6 @@ def place_of(cell: str) -> dict[str, str]:
         raise IntegrityError(str(error)) from None
 
 
-def frozen_row(item: FrozenItem | Leaving) -> Row:
-    """The public row of a frozen item."""
-    return Row(
-        id=item.id, cell=place_of(item.cell), batch=item.batch, commitment=item.commitment, group=item.group
-    )
-
-
 def read_round_file(folder: Path, name: str) -> bytes:
     """The bytes of a closing's file.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
-from typing import Literal, TypeAlias, assert_never, get_args
+from typing import Literal, TypeAlias, assert_never
 
 import msgspec
 import numpy as np
@@ -29,9 +29,6 @@ Floats: TypeAlias = NDArray[np.float64]
 Name = Literal["accuracy", "error_when_attempted", "mean_score", "penalised"]
 
 _PLACES = 12
-
-METRICS: tuple[Name, ...] = get_args(Name)
-"""Metrics that columns can be compared by; penalised takes a threshold."""
 
 
 class Pair(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

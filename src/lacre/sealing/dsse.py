@@ -16,7 +16,6 @@ import msgspec
 
 from lacre.digest import canonical
 from lacre.errors import IntegrityError, sentence
-from lacre.jsonl import read_bytes
 from lacre.registry.events import Hash
 from lacre.registry.ledger import Signer
 from lacre.registry.records import Record
@@ -130,16 +129,6 @@ def verify(content: bytes, keys: Mapping[str, PublicKey], where: str | Path) -> 
     if canonical(claim) != payload:
         raise _changed(where, "the statement is not in canonical form")
     return Signed(statement=claim, key=signature.keyid)
-
-
-def read_signed(path: Path, keys: Mapping[str, PublicKey]) -> Signed:
-    """As :func:`verify`, from a file.
-
-    Raises:
-        InputError: the file is missing or cannot be read.
-        IntegrityError: as :func:`verify`.
-    """
-    return verify(read_bytes(path), keys, path)
 
 
 def _base64(content: bytes) -> str:
