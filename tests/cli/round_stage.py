@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -9,7 +10,10 @@ from tests.rotation.making import CORPUS, Stage, founded, lottery
 from tests.sealing.making import private
 
 from lacre import jsonl
+from lacre.registry import ledger as ledgers
 from lacre.registry.corpora import Corpus
+from lacre.registry.events import Exposure
+from lacre.rotation.beacon import instant
 from lacre.sealing.ages import write_identity
 from lacre.sealing.keys import write_key
 
@@ -49,8 +53,22 @@ def staged(root: Path, closings: int = 0, *, frozen: bool = False) -> Stage:
     return play
 
 
+def shown(play: Stage, runs: Mapping[str, int], items: Sequence[str] = ("pr-00", "pr-01")) -> None:
+    """The ledger's lines about items shown to columns; ``runs``: column -> how many runs of it."""
+    events = [
+        Exposure(
+            benchmark="exemplo", run=f"{column}-{n}", column=column, items=tuple(items), terms="no retention"
+        )
+        for column, times in runs.items()
+        for n in range(times)
+    ]
+    ledgers.append(play.registry / "ledger.jsonl", events, at=instant(play.now), signer=play.key)
+
+
 def prepare(names: tuple[str, ...], root: Path) -> None:
     """What the example of a command needs."""
+    if names == ("exposure",):
+        shown(staged(root), {"alfa": 2, "beta": 1})
     if names[:1] != ("round",):
         return
     match names[1:]:

@@ -86,7 +86,7 @@ def test_a_whole_round_from_freeze_to_audit(workspace: Path, capsys: pytest.Capt
     assert run([*FREEZE, "--force", "pr-00=leak"]) == Exit.CLEAN
     printed = capsys.readouterr()
     assert "exemplo/1\t8\t2/5\tdrand quicknet round" in printed.out
-    assert "1 item stand by a waiver: pr-07" in printed.err
+    assert "1 item stands by a waiver: pr-07" in printed.err
     assert "registry/exemplo/rounds/0001/freeze.dsse.json now, and have it stamped" in printed.err
     assert run(SPLIT) == Exit.INCOMPLETE
     assert "is not out before 2099-01-16T22:00:0" in capsys.readouterr().err

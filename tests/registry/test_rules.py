@@ -77,6 +77,7 @@ def test_a_benchmark_changes_what_it_says_and_nothing_else(tmp_path: Path) -> No
         ('[rounds]\nrotation_open = "2"\n', 4, "rounds.rotation_open is not a share"),
         ("[rounds]\nmonths = 0\n", 4, "rounds.months is not between 1 and 120"),
         ("[rounds]\nage_cap = 0\n", 4, "rounds.age_cap is below 1"),
+        ("[rounds]\nexposure_cap = -1\n", 4, "rounds.exposure_cap is negative"),
         ("[rounds]\nprivate_size = -1\n", 4, "rounds.private_size is negative"),
         ("vetting.n = 13\n", 3, "'vetting.n' says what the shared rules already say"),
     ],

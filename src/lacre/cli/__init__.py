@@ -24,6 +24,7 @@ NOUNS = {
     "compare": "lacre.cli.compare:compare",
     "corpus": "lacre.cli.corpus:corpus",
     "duplicates": "lacre.cli.duplicates:duplicates",
+    "exposure": "lacre.cli.exposure:exposure",
     "init": "lacre.cli.init:init",
     "items": "lacre.cli.items:items",
     "key": "lacre.cli.key:key",

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lacre.cli.output import print_table, say
+from lacre.errors import sentence
 
 if TYPE_CHECKING:
     from lacre.rotation.audit import Audit, RoundAudit
@@ -37,6 +39,7 @@ def print_status(found: Calendar) -> None:
     say(f"{counted(found.private, 'private item')} in {counted(len(found.cells), 'cell')}; aim: {found.aim}.")
     for what, ids in (
         ("at the age cap, open at the next closing", found.at_cap),
+        ("over the exposure cap, open at the next closing", found.over_exposed),
         ("void, open at the next closing", found.voided),
         ("replaced, open with their corrections", found.replaced),
     ):
@@ -95,10 +98,14 @@ def print_frozen(frozen: Frozen, folder: Path, stamp: str | None) -> None:
         right=("items",),
         whole=("round", "due"),
     )
+    if must := Counter(item.must for item in frozen.items if item.must is not None):
+        reasons = ", ".join(f"{number} for {reason}" for reason, number in sorted(must.items()))
+        say(f"{counted(must.total(), 'item')} will open whatever the draw says: {reasons}.")
     if frozen.leaving:
         say(f"{counted(len(frozen.leaving), 'void or replaced item')} left the draw and will open.")
     if frozen.waived:
-        say(f"{counted(len(frozen.waived), 'item')} stand by a waiver: {_named(frozen.waived)}.")
+        stand = "stands" if len(frozen.waived) == 1 else "stand"
+        say(f"{counted(len(frozen.waived), 'item')} {stand} by a waiver: {_named(frozen.waived)}.")
     if stamp is None:
         say(
             f"Publish {folder / FREEZE_FILE} now, and have it stamped as {STAMP_FILE}: nobody can do it later."
@@ -135,13 +142,14 @@ def print_audit(found: Audit) -> None:
         styles=STANDINGS,
     )
     for note in found.notes:
-        say(f"note: {note}.")
+        say(sentence("note", note))
     for finding in found.findings:
-        say(f"{finding.where}: {finding.what}.")
+        say(sentence(finding.where, finding.what))
     where = f"{counted(found.lines, 'line')} of the ledger, head {found.head[:16]}"
-    held = (
-        f"{counted(len(found.findings), 'thing')} that do not hold" if found.findings else "all of it holds"
-    )
+    held = "all of it holds"
+    if found.findings:
+        does = "does" if len(found.findings) == 1 else "do"
+        held = f"{counted(len(found.findings), 'thing')} that {does} not hold"
     say(f"{found.benchmark}: {where}: {held}.")
 
 

@@ -78,12 +78,15 @@ class RoundRules(Record):
         months: months from one closing to the next.
         rotation_open: exact share of the private items that opens at each rotation, such as ``1/2``.
         age_cap: closings that an item may stay private through; at the next one it opens.
+        exposure_cap: how often an item may be shown to columns; shown more often, it opens at the next closing.
+            0: no cap.
         private_size: private items aimed at, spread over the cells by their shares; 0: as many as were frozen.
     """
 
     months: int
     rotation_open: str
     age_cap: int
+    exposure_cap: int
     private_size: int
 
 
@@ -271,6 +274,8 @@ def _out_of_range(rules: Rules) -> Iterator[tuple[tuple[str, str], str, str]]:
         )
     if rounds.age_cap < 1:
         yield ("rounds", "age_cap"), "is below 1", "Give the closings that an item may stay private through"
+    if rounds.exposure_cap < 0:
+        yield ("rounds", "exposure_cap"), "is negative", "Give a number of showings, or 0 for no cap"
     if rounds.private_size < 0:
         yield ("rounds", "private_size"), "is negative", "Give a number of items, or 0 for as many as now"
     if not 1 <= vetting.review_from <= vetting.n:

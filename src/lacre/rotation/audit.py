@@ -23,9 +23,9 @@ from lacre.registry.rules import Rules
 from lacre.rotation.beacon import instant, source_due, source_name
 from lacre.rotation.history import History
 from lacre.rotation.order import order_complaints
-from lacre.rotation.public import Public, ledger_path, read_damaged
+from lacre.rotation.public import Public, ledger_path, read_damaged, settings_digests
 from lacre.rotation.recheck import Fault, SignedFreeze, draw_faults, freeze_faults, signed_freeze
-from lacre.rotation.records import FREEZE_FILE, STAMP_FILE, round_name
+from lacre.rotation.records import FREEZE_FILE, STAMP_FILE, Frozen, round_name
 from lacre.rotation.rows import Rows, all_rows, open_layer_complaints, row_complaints
 from lacre.sealing.keyring import Keyring, keyring
 
@@ -171,8 +171,7 @@ def _closing(court: _Court, number: int, rules: Rules) -> RoundAudit:
     stamped_at = _stamp(court, name, folder, signed)
     if split is not None:
         _collect(court, name, folder, draw_faults(public, court.rows, signed, split, court.notes))
-    if frozen.share != _share(rules, number):
-        court.notes.append(f"{name}: its share is {frozen.share}; the rules say {_share(rules, number)}")
+    court.notes.extend(_rule_notes(public, frozen, rules))
     failed_now = any(finding.round == name for finding in court.findings)
     standing, why = _standing(split is not None, failed_now, stamped_at, (folder / STAMP_FILE).is_file())
     openings = court.rows.openings.get(number, []) if split is not None else []
@@ -268,8 +267,21 @@ def _voided_after(known: History, name: str) -> tuple[str, ...]:
     )
 
 
-def _share(rules: Rules, number: int) -> str:
-    return rules.split.first_open if number == 1 else rules.rounds.rotation_open
+def _rule_notes(public: Public, frozen: Frozen, rules: Rules) -> Iterator[str]:
+    """Where a freeze stands on other rules than those of today. They may change, in public, between closings."""
+    share = rules.split.first_open if frozen.number == 1 else rules.rounds.rotation_open
+    for what, then, now in (
+        ("share", frozen.share, share),
+        ("age cap", frozen.age_cap, rules.rounds.age_cap),
+        ("exposure cap", frozen.exposure_cap, rules.rounds.exposure_cap),
+    ):
+        if then != now:
+            yield f"{frozen.round}: its {what} is {then}; the rules say {now}"
+    today = settings_digests(public.registry, public.benchmark)
+    changed = sorted(place for place, digest in frozen.settings.items() if today.get(place) != digest)
+    # Only of the last freeze: files change in the course of the rounds, and a closing stands on those it had.
+    if changed and frozen.number == _last(public):
+        yield f"{frozen.round}: not what they were when it was frozen: {', '.join(changed)}"
 
 
 def _notes(court: _Court, first: str | None, key: str | None) -> Iterator[str]:

@@ -10,6 +10,7 @@ from lacre.registry.matrix import Matrix, cell_name
 from lacre.registry.records import Record
 from lacre.registry.rules import Rules
 from lacre.rotation.beacon import instant, moment
+from lacre.rotation.exposure import must_open
 from lacre.rotation.plan import Plan
 from lacre.rotation.public import Public
 
@@ -34,7 +35,8 @@ class Calendar(Record, omit_defaults=False):
         began, ends: of the round, ISO in UTC; none where the first closing has not been yet, for it has no date.
         overdue: days past the end; 0 when it is not past.
         draw_due: when the frozen randomness comes out; ``draw_overdue``: days since.
-        at_cap: ids that open at the next closing whatever the draw says.
+        at_cap: ids that stayed private as long as they may; ``over_exposed``: shown to columns more often than they
+            may. Both open at the next closing whatever the draw says.
         voided, replaced: items since the last closing, of ``rows`` that are not opened.
         cells: sizes, by cell; ``sizes_hold``: whether none is short.
     """
@@ -53,6 +55,7 @@ class Calendar(Record, omit_defaults=False):
     rows: int
     private: int
     at_cap: tuple[str, ...]
+    over_exposed: tuple[str, ...]
     voided: tuple[str, ...]
     replaced: tuple[str, ...]
     aim: str
@@ -86,6 +89,7 @@ def calendar(public: Public, rules: Rules, matrix: Matrix, planned: Plan, now: d
         rows=len(public.rows),
         private=len(public.private),
         at_cap=at_cap(public, rules.rounds.age_cap),
+        over_exposed=must_open(known, rules.rounds.exposure_cap),
         voided=tuple(row.id for row in public.rows if row.id in known.voids),
         replaced=tuple(row.id for row in public.rows if row.id in known.supersedes),
         aim=planned.aim,

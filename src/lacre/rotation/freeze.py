@@ -10,6 +10,7 @@ from lacre.registry.events import Freeze, Incident
 from lacre.registry.matrix import cell_name
 from lacre.registry.rules import Rules
 from lacre.rotation.beacon import Source, instant, source_due, source_name
+from lacre.rotation.exposure import must_open
 from lacre.rotation.history import Entry
 from lacre.rotation.public import Public
 from lacre.rotation.records import Frozen, FrozenItem, Leaving, Must
@@ -29,6 +30,7 @@ def freeze(
     required: Sequence[str],
     checks: Checks,
     forced: Mapping[str, Must] | None = None,
+    settings: Mapping[str, str] | None = None,
     again: bool = False,
 ) -> Frozen:
     """The ground of the next closing: every private item, what must open, what leaves, and the randomness to come.
@@ -40,7 +42,9 @@ def freeze(
         now: the time.
         required: corpora that every item must be kept against.
         checks: what vetting said of the items' present text in this round; see :func:`this_round`.
-        forced: items that must open, and why.
+        forced: items that must open, and why; those over the exposure cap are added to them.
+        settings: the hashes of the files that the freeze stands on; see
+            :func:`lacre.rotation.public.settings_digests`.
         again: whether a freeze that waits is given up for this one. The audit will say so for ever.
 
     Raises:
@@ -55,8 +59,9 @@ def freeze(
     _refuse_due(source, now)
     if not public.private:
         raise InputError(public.commitments, "no private items to freeze", "Seal some with `lacre vault add`")
-    forced = dict(forced or {})
-    _refuse_unknown(public, forced)
+    _refuse_unknown(public, forced or {})
+    over: dict[str, Must] = dict.fromkeys(must_open(public.history, rules.rounds.exposure_cap), "exposure")
+    forced = over | dict(forced or {})  # the reason that a person gives says more
     waived = _waived(public, required, checks)
     first = public.history.closed == 0
     return Frozen(
@@ -73,6 +78,8 @@ def freeze(
         leaving=leaving(public),
         corpora=tuple(sorted(required)),
         waived=waived,
+        exposure_cap=rules.rounds.exposure_cap,
+        settings=dict(settings or {}),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from lacre.registry.events import BatchCommit, Freeze, Open, Split, Supersede, Void, Waiver
+from lacre.registry.events import BatchCommit, Exposure, Freeze, Open, Split, Supersede, Void, Waiver
 from lacre.registry.ledger import Ledger
 from lacre.rotation.records import round_name
 
@@ -30,6 +30,7 @@ class History:
         freezes, splits: in the order of the ledger.
         voids, supersedes, opened: by item.
         corrections: by the item that corrects.
+        exposures: showings of items to columns, in the order of the ledger.
     """
 
     benchmark: str
@@ -41,6 +42,7 @@ class History:
     corrections: dict[str, Entry[Supersede]] = field(default_factory=dict)
     opened: dict[str, Entry[Open]] = field(default_factory=dict)
     waivers: list[Entry[Waiver]] = field(default_factory=list)
+    exposures: list[Entry[Exposure]] = field(default_factory=list)
 
     @property
     def closed(self) -> int:
@@ -111,6 +113,8 @@ def history(ledger: Ledger, benchmark: str) -> History:
                 known.opened.setdefault(event.item, Entry(line.seq, line.at, event))
             case Waiver() if line.sig is not None:  # nobody answers for an item without signing
                 known.waivers.append(Entry(line.seq, line.at, event))
+            case Exposure():
+                known.exposures.append(Entry(line.seq, line.at, event))
             case _:
-                pass  # runs, exposures, incidents and releases move no item
+                pass  # runs, incidents and releases move no item
     return known

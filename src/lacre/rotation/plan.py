@@ -11,6 +11,7 @@ from lacre.draw import Drawn
 from lacre.registry.matrix import Matrix, cell_name
 from lacre.registry.records import Record
 from lacre.registry.rules import Rules
+from lacre.rotation.exposure import must_open
 from lacre.rotation.public import Public
 from lacre.rotation.records import DRAW_FILE, Frozen, read_draw, read_round_file
 
@@ -121,12 +122,13 @@ def _in_draw(public: Public, rules: Rules, frozen: Frozen | None) -> tuple[Count
         return items, Counter(must)
     items = Counter(cell_name(row.cell) for row in public.private)
     known, cap = public.history.batches, rules.rounds.age_cap
-    at_cap = (
+    over = set(must_open(public.history, rules.rounds.exposure_cap))
+    forced = (
         cell_name(row.cell)
         for row in public.private
-        if row.batch in known and public.history.age(row.batch) >= cap
+        if row.id in over or (row.batch in known and public.history.age(row.batch) >= cap)
     )
-    return items, Counter(at_cap)
+    return items, Counter(forced)
 
 
 def _opens(cell: str, items: int, forced: int, share: Fraction, drawn: Drawn | None) -> Span:

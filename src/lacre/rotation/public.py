@@ -6,14 +6,19 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from lacre.digest import sha256
 from lacre.errors import Fault, InputError
-from lacre.jsonl import read_lines
+from lacre.jsonl import read_bytes, read_lines
 from lacre.registry import ledger as ledgers
 from lacre.registry.ledger import Ledger
 from lacre.rotation.history import History, history
 from lacre.rotation.records import OPENINGS_FILE, Opened, read_openings, round_folder
 from lacre.sealing.batches import LEDGER, read_rows, rows_place
 from lacre.sealing.commitments import Row
+
+SETTINGS = ("boilerplate.txt", "corpora.jsonl", "rules.toml")
+OWN_SETTINGS = ("benchmark.toml", "matrix.toml")
+"""Files of the registry, and of a benchmark in it, on which a freeze stands; it names their hashes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +62,19 @@ class Public:
                 raise InputError(self.registry / "ledger.jsonl", f"item '{item}' replaces itself", "Audit it")
             seen.add(item)
         return item
+
+
+def settings_digests(registry: Path, benchmark: str) -> dict[str, str]:
+    """SHA-256 of each file that says what the rules, the matrix and the corpora are, by its place in the registry.
+
+    A file that is not there is not named.
+    """
+    places = [*SETTINGS, *(f"{benchmark}/{name}" for name in OWN_SETTINGS)]
+    return {
+        place: sha256(read_bytes(registry / place))
+        for place in sorted(places)
+        if (registry / place).is_file()
+    }
 
 
 def ledger_path(registry: Path) -> Path:

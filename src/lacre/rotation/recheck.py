@@ -13,6 +13,7 @@ from lacre.registry.events import Freeze, Split, Why
 from lacre.registry.matrix import cell_name
 from lacre.rotation.beacon import come_out, instant, source_due, source_name
 from lacre.rotation.closing import carried_before, opening_reasons, repeat
+from lacre.rotation.exposure import over_exposed
 from lacre.rotation.history import Entry
 from lacre.rotation.public import Public, ledger_path
 from lacre.rotation.records import (
@@ -120,6 +121,10 @@ def _item_faults(public: Public, known: Rows, signed: SignedFreeze) -> Iterator[
             continue
         what = "has no row any more" if row is None else "was no private item then"
         yield path, f"item '{id}' {what}"
+    for id in over_exposed(history, signed.frozen.exposure_cap, before=line):
+        if id in frozen and frozen[id].must is None:
+            cap = signed.frozen.exposure_cap
+            yield path, f"item '{id}' was shown to columns more than {cap} times by then, and need not open"
     for id, item in sorted(frozen.items()):
         if (row := known.rows.get(id)) is not None:
             yield from _changed(known.places[id], item, row)

@@ -76,6 +76,10 @@ class Frozen(Record, omit_defaults=False):
         share: exact share that opens. ``age_cap``: see :class:`lacre.registry.rules.RoundRules`.
         workspace, head, lines: the ledger's number, and its head and size at the time.
         at: when, UTC, by the clock of who froze it; a time stamp proves it.
+        exposure_cap: showings to columns past which an item must open; 0: no cap. Kept for the audit: what it
+            forces stands in ``items`` already.
+        settings: SHA-256 of each public file, by its place in the registry, that says what the rules, the matrix
+            and the corpora were.
         corpora: the required corpora that every item was kept against; ``waived``: items that a person
             answers for instead.
         items, leaving: sorted by id.
@@ -94,6 +98,8 @@ class Frozen(Record, omit_defaults=False):
     leaving: tuple[Leaving, ...] = ()
     corpora: tuple[str, ...] = ()
     waived: tuple[str, ...] = ()
+    exposure_cap: Annotated[int, msgspec.Meta(ge=0)] = 0
+    settings: dict[str, Hash] = msgspec.field(default_factory=dict)
 
     @property
     def number(self) -> int:

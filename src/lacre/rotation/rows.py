@@ -145,6 +145,10 @@ def _event_complaints(public: Public, known: Rows) -> Iterator[Complaint]:
                     ledger,
                     f"line {entry.line}: {what} of item '{item}', which line {opened.line} opened",
                 )
+    for shown in public.history.exposures:
+        if not known.unread:
+            for item in sorted(set(shown.event.items) - set(known.rows)):
+                yield None, ledger, f"line {shown.line}: item '{item}' was shown to a column, and has no row"
 
 
 def standing_at(public: Public, known: Rows, line: int) -> dict[str, Row]:

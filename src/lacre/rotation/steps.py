@@ -20,7 +20,7 @@ from lacre.registry.rules import Rules
 from lacre.rotation.beacon import Source, instant
 from lacre.rotation.closing import Unsealed, close, done_already, pending
 from lacre.rotation.freeze import freeze, freeze_event, given_up, this_round
-from lacre.rotation.public import Public, commitments_path, ledger_path, read_public
+from lacre.rotation.public import Public, commitments_path, ledger_path, read_public, settings_digests
 from lacre.rotation.records import FREEZE_FILE, DrawRecord, Frozen, Must, freeze_statement, round_folder
 from lacre.rotation.retire import longer_ledger, supersede_event, supersede_target, void_events, waivers
 from lacre.sealing import dsse
@@ -60,6 +60,7 @@ def freeze_round(
         required=required,
         checks=checks,
         forced=forced,
+        settings=settings_digests(public.registry, benchmark),
         again=again is not None,
     )
     envelope = dsse.sign(freeze_statement(frozen, public.ledger.content), signer)
