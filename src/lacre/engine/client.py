@@ -1,4 +1,8 @@
-"""One question to one column: tries, waits, and what came of it. The only module that speaks HTTP."""
+"""One question to one column: tries, waits, and what came of it. The only module that speaks HTTP.
+
+No exception that leaves this module, and no line that is logged below it, holds a word of a message, of an answer or of
+the key: what the HTTP library raises ends here, as a :class:`~lacre.engine.readings.Broken` in our own words.
+"""
 
 from __future__ import annotations
 
@@ -38,6 +42,8 @@ CONNECT_SECONDS = 15.0
 
 # stamina tells of every retry through logging; without a handler of its own that would land on stderr.
 logging.getLogger("stamina").addHandler(logging.NullHandler())
+# It logs the headers of every answer, and a server may repeat there what it was asked.
+logging.getLogger("httpcore2").setLevel(logging.WARNING)
 
 
 SHORTEST_KEY = 8  # characters; no vendor's key is shorter, and a shorter one may be a word of the answer
@@ -115,13 +121,16 @@ class Client:
         *,
         patience: Patience,
         pace: Pace,
+        unstored: bool = False,
     ) -> None:
         self.card = card
+        self.under_way = 0
+        """Requests that were sent and have no answer yet; after an interrupt, those that were given up."""
         self._headers = key_header(card.dialect, key)
         self._secret = key.reveal().encode() if key is not None else b""
         self._patience = patience
         self._pace = pace
-        self._sent = tuple(sent_settings(card))
+        self._sent = tuple(sent_settings(card, unstored=unstored))
         # Certificates take longer to load than a local server to answer; without TLS none is used.
         self._verify = httpx2.create_ssl_context() if card.endpoint.startswith("https://") else False
         self._all: list[httpx2.AsyncClient] = []
@@ -199,6 +208,8 @@ class Client:
         """Send once, and read what comes, within the time of one try."""
         tally.attempts += 1
         tally.status = None
+        # Not in a `finally`: what an interrupt cuts off stays counted, for it may be billed.
+        self.under_way += 1
         begun = time.perf_counter()
         found: Reading
         try:
@@ -215,6 +226,7 @@ class Client:
             found = Stopped(reason="endpoint", detail="the endpoint on its card is no address")
         except httpx2.HTTPError as error:
             found = Broken(cause="connection", detail=f"the connection broke ({type(error).__name__})")
+        self.under_way -= 1
         tally.latency = time.perf_counter() - begun
         if isinstance(found, Broken) and _maybe_billed(found, tally.status):
             tally.lost += 1

@@ -24,6 +24,11 @@ CAP_NAMES: Mapping[Dialect, str] = {
 """What a dialect calls the output cap, where the card does not say otherwise."""
 
 
+UNSTORED: Mapping[Dialect, tuple[str, bool]] = {"openai": ("store", False)}
+"""How a dialect asks the vendor not to keep an exchange (OpenAI, Chat Completions, "store"); others have no such word,
+and what they keep is a matter of the retention terms on the card."""
+
+
 class Request(Record):
     """One request, whole but for its key, which is added when it is sent."""
 
@@ -32,8 +37,10 @@ class Request(Record):
     body: bytes
 
 
-def request_of(card: Column, message: Message) -> Request:
+def request_of(card: Column, message: Message, *, unstored: bool = False) -> Request:
     """The request that puts a message to a column. Every column gets the same message and its card's settings.
+
+    ``unstored`` asks the vendor not to keep the exchange, where the dialect knows how (:data:`UNSTORED`).
 
     >>> from lacre.engine.messages import Message, TextPart
     >>> card = Column(id="m", model="m-1", vendor="v", family="f", dialect="openai",
@@ -58,19 +65,24 @@ def request_of(card: Column, message: Message) -> Request:
             body = {"contents": [{"role": "user", "parts": [_gemini_part(part) for part in message.parts]}]}
         case _:
             assert_never(card.dialect)
-    for name, value in sent_settings(card).items():
+    for name, value in sent_settings(card, unstored=unstored).items():
         _put(body, name, value)
     return Request(url=url, headers=headers, body=msgspec.json.encode(body))
 
 
-def sent_settings(card: Column) -> dict[str, Any]:
+def sent_settings(card: Column, *, unstored: bool = False) -> dict[str, Any]:
     """The settings that a card's requests carry: output cap, reasoning effort, and the rest, by dotted name."""
     sent: dict[str, Any] = {}
     if card.cap is not None:
         sent[card.cap_name or CAP_NAMES[card.dialect]] = card.cap
     if card.effort_name is not None:
         sent[card.effort_name] = card.effort
-    return sent | card.settings
+    sent |= card.settings
+    if unstored and card.dialect in UNSTORED:
+        # Last, so that no card's setting undoes it.
+        name, value = UNSTORED[card.dialect]
+        sent[name] = value
+    return sent
 
 
 def key_header(dialect: Dialect, key: Key | None) -> dict[str, str]:

@@ -1,8 +1,13 @@
-"""The folder of a run: its record, its journal, and what the rule read in the replies."""
+"""The folder of a run: its record, its journal, and what the rule read in the replies.
+
+:func:`decided` needs no folder: it makes answers for scoring of replies from any sink.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -10,8 +15,8 @@ import msgspec
 
 from lacre import jsonl
 from lacre.engine.classify import Classification, classify_reply
-from lacre.engine.journal import Entry, FileSink, Replied, Task, entries, read_journal
-from lacre.engine.plans import Question, RunRecord
+from lacre.engine.journal import Entry, FileSink, Replied, Task, entries, read_journal, settled
+from lacre.engine.plans import Question, Questions, RunRecord
 from lacre.errors import IncompleteError, InputError
 from lacre.registry.records import Record
 from lacre.scoring.outcomes import Answer, Outcome
@@ -120,13 +125,13 @@ class RunFolder:
 
     def settled(self) -> dict[Task, Replied]:
         """The reply that holds for each task."""
-        return {entry.task: entry for entry in self.entries() if isinstance(entry, Replied)}
+        return settled(self.entries())
 
 
-def classified(settled: Mapping[Task, Replied], questions: Sequence[Question]) -> Iterator[Classified]:
+def classified(replies: Mapping[Task, Replied], questions: Iterable[Question]) -> Iterator[Classified]:
     """What the rule reads in each reply, in the order of column, item, repetition and part."""
     asked = {question.id: question for question in questions}
-    for task in sorted(settled):
+    for task in sorted(replies):
         question = asked[task.item]
         payload = question.payload
         yield Classified(
@@ -136,12 +141,61 @@ def classified(settled: Mapping[Task, Replied], questions: Sequence[Question]) -
             part=task.part,
             kind=payload.kind,
             classification=classify_reply(
-                settled[task].reply,
+                replies[task].reply,
                 payload.options if payload.kind == "choice" else {},
                 key=payload.key if payload.kind == "choice" else None,
                 expects=payload.expects,
             ),
         )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Decided:
+    """What the rule made of the replies of a run.
+
+    Attributes:
+        rows: what it read in each.
+        answers: those with an outcome, by kind of item.
+        counts, left: replies that it decided, and that it could not, by kind of item.
+        forced: of ``left``, those that were given the outcome that the caller said.
+    """
+
+    rows: tuple[Classified, ...]
+    answers: Mapping[str, tuple[Answer, ...]]
+    counts: Mapping[str, int]
+    left: Mapping[str, int]
+    forced: int
+
+    @property
+    def whole(self) -> tuple[str, ...]:
+        """The kinds of item whose every reply has an outcome: only those may be scored."""
+        return tuple(kind for kind in self.answers if self.forced or not self.left.get(kind))
+
+
+def decided(
+    replies: Mapping[Task, Replied], questions: Questions, *, undecided: Undecided | None = None
+) -> Decided:
+    """What the rule makes of the replies of a complete run; ``undecided`` says what the rest is to count as."""
+    fields = {question.id: question for question in questions}
+    rows = tuple(classified(replies, questions))
+    counts, left = Counter[str](), Counter[str]()
+    answers: dict[str, list[Answer]] = {}
+    forced = 0
+    for row in rows:
+        outcome = row.classification.outcome
+        (left if outcome is None else counts)[row.kind] += 1
+        if outcome is None and undecided is not None:
+            outcome = Outcome.WRONG if undecided == "wrong" else Outcome.FAILURE
+            forced += 1
+        if outcome is not None:
+            answers.setdefault(row.kind, []).append(_answer(row, outcome, fields[row.item]))
+    return Decided(
+        rows=rows,
+        answers={kind: tuple(of_kind) for kind, of_kind in answers.items()},
+        counts=dict(counts),
+        left=dict(left),
+        forced=forced,
+    )
 
 
 def write_answers(
@@ -162,27 +216,14 @@ def write_answers(
             f"{folder.path}: the run is not complete, so that there is nothing to score. "
             f"Go on with `lacre run resume {folder.path}`."
         )
-    rows = list(classified(folder.settled(), questions))
-    fields = {question.id: question for question in questions}
-    counts = {"decided": dict[str, int](), "undecided": dict[str, int]()}
-    answers: dict[str, list[Answer]] = {}
-    forced = 0
-    for row in rows:
-        outcome = row.classification.outcome
-        said = counts["undecided" if outcome is None else "decided"]
-        said[row.kind] = said.get(row.kind, 0) + 1
-        if outcome is None and undecided is not None:
-            outcome = Outcome.WRONG if undecided == "wrong" else Outcome.FAILURE
-            forced += 1
-        if outcome is not None:
-            answers.setdefault(row.kind, []).append(_answer(row, outcome, fields[row.item]))
-    names = [kind for kind in answers if undecided is not None or not counts["undecided"].get(kind)]
+    found = decided(folder.settled(), questions, undecided=undecided)
+    names = found.whole
     try:
-        jsonl.write(folder.path / "classified.jsonl", rows, composed=False)
+        jsonl.write(folder.path / "classified.jsonl", found.rows, composed=False)
         for kind in ("choice", "open"):
             path = folder.path / f"answers-{kind}.jsonl"
             if kind in names:
-                jsonl.write(path, answers[kind], composed=False)
+                jsonl.write(path, found.answers[kind], composed=False)
             else:
                 # One of an earlier call would be taken for this one's.
                 path.unlink(missing_ok=True)
@@ -192,9 +233,9 @@ def write_answers(
         ) from None
     return Written(
         answers=tuple(str(folder.path / f"answers-{kind}.jsonl") for kind in sorted(names)),
-        decided=counts["decided"],
-        undecided=counts["undecided"],
-        forced=forced,
+        decided=dict(found.counts),
+        undecided=dict(found.left),
+        forced=found.forced,
     )
 
 

@@ -1,4 +1,11 @@
-"""The journal of a run: one line for every reply, on disk before it counts; and where its lines go."""
+"""The journal of a run: one line for every reply, on disk before it counts; and where its lines go.
+
+Where they go is the caller's choice. A run is given a :class:`Sink`, opened and held by whoever made it, and uses three
+functions of it: ``lines()`` once, before the first question, to read back what earlier sessions left; ``append()`` for
+every batch of lines, which must be safe when it returns; and nothing else (who opened it closes it). A line is one
+:class:`Entry` in JSON with its line end, and holds the column's text: a sink that must hide it encrypts whole lines.
+:class:`FileSink` is the sink of an ordinary run's folder; :func:`settled` reads any sink's lines back.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +20,7 @@ import msgspec
 
 from lacre import jsonl
 from lacre.engine.replies import Reply
-from lacre.errors import Fault, IncompleteError, InputError, RecordError
+from lacre.errors import Fault, IncompleteError, InputError, LacreError, RecordError
 from lacre.registry.records import Record
 
 
@@ -70,17 +77,21 @@ _DECODER: msgspec.json.Decoder[Entry] = msgspec.json.Decoder(Entry)
 
 
 class Sink(Protocol):
-    """Where the lines of a journal go: a file of the run's folder, or the vault for a sealed run."""
+    """Where the lines of a journal go: a file of the run's folder, or the vault for a sealed run.
+
+    ``append`` is called in a thread of its own, never by two at a time. None of its errors may quote a line.
+    """
 
     def append(self, lines: Sequence[bytes]) -> None:
-        """Add lines; they are on disk when this returns.
+        """Add lines, each with its line end; they are on disk when this returns.
 
         Raises:
-            OSError: they are not, and none of them is.
+            OSError: they are not, and none of them is; the run stops with a clear line and can be resumed.
+            LacreError: likewise, with a line of its own.
         """
 
     def lines(self) -> Iterator[bytes]:
-        """The lines that are there, in order."""
+        """The lines that are there, in order, as they were added."""
 
     def close(self) -> None:
         """Let go of it."""
@@ -180,11 +191,25 @@ def entries(lines: Iterable[bytes], where: str | Path) -> Iterator[Entry]:
         RecordError: a line is no entry. Its text is not quoted.
     """
     for number, line in enumerate(lines, 1):
-        try:
-            yield _DECODER.decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError):
-            fault = Fault(number, "is no entry of a journal", "Restore the file from a copy")
-            raise RecordError(where, [fault]) from None
+        entry = _entry(line)
+        if entry is None:
+            # Raised out here: an error that hangs on the decoder's would carry the line along.
+            raise RecordError(
+                where, [Fault(number, "is no entry of a journal", "Restore the file from a copy")]
+            )
+        yield entry
+
+
+def _entry(line: bytes) -> Entry | None:
+    try:
+        return _DECODER.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+
+
+def settled(journal: Iterable[Entry]) -> dict[Task, Replied]:
+    """The reply that holds for each task: the last one."""
+    return {entry.task: entry for entry in journal if isinstance(entry, Replied)}
 
 
 class Journal:
@@ -195,36 +220,47 @@ class Journal:
         self._waiting: list[tuple[bytes, asyncio.Future[None]]] = []
         self._writer: asyncio.Task[None] | None = None
 
-    async def add(self, entry: Entry) -> None:
-        """Add an entry; it is on disk when this returns.
+    def add(self, entry: Entry) -> asyncio.Future[None]:
+        """Take an entry, and give what is done when it is on disk.
+
+        The entry is taken before this returns, so that a reply that came is written even when the run is being
+        interrupted or another reply could not be written; :meth:`close` sees to it. Await the future shielded.
 
         Raises:
-            IncompleteError: the disk is full, or the like. What was added before is kept.
+            IncompleteError: (the future) the disk is full, or the like. What was added before is kept.
+            LacreError: (the future) the sink's own.
         """
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append((jsonl.encode(entry, composed=False), done))
         if self._writer is None or self._writer.done():
             self._writer = asyncio.create_task(self._write())
-        # Shielded: a reply that came is written even when the run is being interrupted.
-        await asyncio.shield(done)
+        return done
 
     async def close(self) -> None:
         """Write what still waits."""
         while self._writer is not None and not self._writer.done():
             await asyncio.shield(self._writer)
+        if self._writer is not None:
+            self._writer.result()
 
     async def _write(self) -> None:
         while self._waiting:
             batch, self._waiting = self._waiting, []
             try:
                 await asyncio.to_thread(self._sink.append, [line for line, _ in batch])
-            except OSError as error:
+            except (OSError, LacreError) as error:
                 for _, done in batch:
                     if not done.done():
-                        done.set_exception(_unwritten(error))
+                        done.set_exception(_unwritten(error) if isinstance(error, OSError) else error)
                         # Whoever waited may have been cancelled; the error is the run's all the same.
                         done.exception()
                 continue
+            except BaseException:
+                # A fault of the sink's own code: nobody may wait for ever, and close() raises it.
+                for _, done in (*batch, *self._waiting):
+                    done.cancel()
+                self._waiting = []
+                raise
             for _, done in batch:
                 if not done.done():
                     done.set_result(None)

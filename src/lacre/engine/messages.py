@@ -58,6 +58,9 @@ class ImagePart(Record, tag="image"):
 
 Content: TypeAlias = TextPart | ImagePart
 
+Pictures: TypeAlias = Path | Mapping[str, bytes]
+"""Where the images of an item are: in a folder, or here, by file name, for an item that is in no folder."""
+
 
 class Message(Record):
     """One message to a column, the same for all that see images alike."""
@@ -226,24 +229,30 @@ def _kept(text: str, values: Mapping[str, str]) -> str:
     return "\n".join(kept)
 
 
-def load_images(payload: Payload, folder: Path) -> tuple[ImagePart, ...]:
+def load_images(payload: Payload, pictures: Pictures) -> tuple[ImagePart, ...]:
     """The images of an item as data, each checked against its SHA-256.
 
     Raises:
-        InputError: a file is missing, or is no PNG, JPEG, GIF or WebP.
+        InputError: a file is missing, or is no PNG, JPEG, GIF or WebP. Images that are in no folder are not named.
         IntegrityError: a file is not the one that the item names.
     """
-    return tuple(_image(image, folder) for image in payload.images)
+    return tuple(_image(image, pictures) for image in payload.images)
 
 
-def _image(image: Image, folder: Path) -> ImagePart:
-    path = folder / image.file
-    content = read_bytes(path)
+def _image(image: Image, pictures: Pictures) -> ImagePart:
+    if isinstance(pictures, Path):
+        where = str(pictures / image.file)
+        content = read_bytes(pictures / image.file)
+    else:
+        where = "an image of an item"
+        if image.file not in pictures:
+            raise InputError(where, "is missing", "Restore it")
+        content = pictures[image.file]
     if sha256(content) != image.sha256:
-        raise IntegrityError(f"{path}: is not the image that the item names. Restore it.")
+        raise IntegrityError(f"{where}: is not the image that the item names. Restore it.")
     media = next((media for magic, media in _MEDIA.items() if content.startswith(magic)), None)
     if media is None:
-        raise InputError(path, "is no PNG, JPEG, GIF or WebP", "Convert it")
+        raise InputError(where, "is no PNG, JPEG, GIF or WebP", "Convert it")
     return ImagePart(media=media, base64=base64.b64encode(content).decode("ascii"))
 
 

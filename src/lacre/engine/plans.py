@@ -1,11 +1,17 @@
-"""What a run is to ask: questions, repetitions, parts, and the record that fixes them (SPEC L21, B6)."""
+"""What a run is to ask: questions, repetitions, parts, and the record that fixes them (SPEC L21, B6).
+
+Where the questions come from is the caller's choice: a run is given :class:`Questions`, and asks each column in the
+order in which they come. A tuple of :class:`Question` is one; a sealed run gives its own, which may open an item when
+its turn comes. :func:`items_digest` does not depend on the order, so that a run may be resumed in another one.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 import msgspec
 
@@ -14,6 +20,7 @@ from lacre.engine.journal import Task
 from lacre.engine.messages import (
     Earlier,
     Message,
+    Pictures,
     Template,
     TemplateName,
     choice_message,
@@ -34,19 +41,32 @@ class Question:
     """An item as the engine asks it.
 
     Attributes:
-        images: the folder in which the files of its images are.
+        images: the folder in which the files of its images are, or their bytes by file name.
         fields: what results may be split by: layer, the axes of the matrix.
     """
 
     id: str
     payload: Payload
-    images: Path = Path()
+    images: Pictures = Path()
     fields: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def parts(self) -> tuple[Part | None, ...]:
         """Its sub-questions in order; one none for an item that has none."""
         return self.payload.parts or (None,)
+
+
+class Questions(Protocol):
+    """Where questions come from: how many there are, and each in its turn.
+
+    They are gone through several times, once for each column among others, and come in the same order each time.
+    """
+
+    def __len__(self) -> int:
+        """How many there are."""
+
+    def __iter__(self) -> Iterator[Question]:
+        """Each once, in the order in which they are to be asked."""
 
 
 class Repetitions(Record):
@@ -67,6 +87,7 @@ class RunRecord(Record, omit_defaults=False):
         columns: the cards as they were, without keys.
         templates: the literal messages, with the SHA-256 of their files.
         items, items_sha256: how many, and the digest of their ids and payloads.
+        unstored: vendors are asked not to keep what they are sent, where their dialect knows how to say it.
         budget: dollars, as decimal text; none without a limit.
     """
 
@@ -83,6 +104,7 @@ class RunRecord(Record, omit_defaults=False):
     asked: tuple[str, ...] | None = None
     exchange: Exchange | None = None
     budget: str | None = None
+    unstored: bool = False
 
     def template(self, name: TemplateName) -> Template:
         """The template of this name."""
@@ -115,24 +137,27 @@ def questions_of(items: Sequence[Item], folder: Path) -> tuple[Question, ...]:
     )
 
 
-def chains(questions: Sequence[Question], column: str, repetitions: Repetitions) -> Iterator[Chain]:
+def chains(questions: Questions, column: str, repetitions: Repetitions) -> Iterator[Chain]:
     """All that a column is asked, in order; made one by one, so that memory does not grow with the items."""
     for question in questions:
         for repetition in range(1, repetitions.of(question) + 1):
             yield Chain(column=column, question=question, repetition=repetition)
 
 
-def expected(questions: Sequence[Question], repetitions: Repetitions) -> int:
+def expected(questions: Iterable[Question], repetitions: Repetitions) -> int:
     """How many replies one column owes."""
     return sum(len(question.parts) * repetitions.of(question) for question in questions)
 
 
-def items_digest(questions: Sequence[Question]) -> str:
-    """The SHA-256 of all ids and payloads in order: it tells whether a run still asks what it asked before."""
+def items_digest(questions: Iterable[Question]) -> str:
+    """The SHA-256 of all ids and payloads, sorted by id: it tells whether a run still asks what it asked before."""
+    leaves = [
+        (question.id, sha256(msgspec.json.encode([question.id, question.payload], order="deterministic")))
+        for question in questions
+    ]
     digest = hashlib.sha256()
-    for question in questions:
-        payload = msgspec.json.encode([question.id, question.payload], order="deterministic")
-        digest.update(sha256(payload).encode() + b"\n")
+    for _, leaf in sorted(leaves):
+        digest.update(leaf.encode() + b"\n")
     return digest.hexdigest()
 
 
@@ -153,7 +178,7 @@ def _inline(card: Column, payload: Payload) -> bool:
     return card.images == "inline" and bool(payload.images)
 
 
-def check_questions(questions: Sequence[Question], cards: Sequence[Column]) -> None:
+def check_questions(questions: Questions, cards: Sequence[Column]) -> None:
     """Refuse what could not be asked, before anything is.
 
     Raises:
@@ -161,7 +186,7 @@ def check_questions(questions: Sequence[Question], cards: Sequence[Column]) -> N
             of them is named, and how many there are.
         IntegrityError: an image is not the one that its item names.
     """
-    if not questions:
+    if not len(questions):
         raise InputError("run", "there are no items to ask", "Check the benchmark, the layer and --item")
     for card in cards:
         bare = [
@@ -175,12 +200,26 @@ def check_questions(questions: Sequence[Question], cards: Sequence[Column]) -> N
                 f"gets captions, and {len(bare)} images have none: {', '.join(bare[:5])}",
                 'Write captions, or set images = "inline" if the model sees images',
             )
+    if broken := [question.id for question in questions if not _encodable(question.payload)]:
+        raise InputError(
+            f"item {broken[0]}",
+            f"holds half a character (a lone surrogate), which cannot be sent; {len(broken)} items do",
+            "Write the text anew",
+        )
     if any(card.images == "inline" for card in cards):
         for question in questions:
             load_images(question.payload, question.images)
 
 
-def check_resumed(record: RunRecord, questions: Sequence[Question]) -> None:
+def _encodable(payload: Payload) -> bool:
+    try:
+        msgspec.json.encode(payload)
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def check_resumed(record: RunRecord, questions: Iterable[Question]) -> None:
     """Refuse to go on with other items than those that the run began with.
 
     Raises:

@@ -1,4 +1,17 @@
-"""Runs: every item to every column, resumable, each reply on disk before it counts (DESIGN section 8)."""
+"""Runs: every item to every column, resumable, each reply on disk before it counts (DESIGN section 8).
+
+:class:`Run` is the loop alone. It reads and writes nothing but through what it is given:
+
+- ``questions`` (:class:`~lacre.engine.plans.Questions`): what is asked, in the order in which they come;
+- ``sink`` (:class:`~lacre.engine.journal.Sink`): where replies go, and where those of earlier sessions are read back;
+- ``on_exposure``: told of every task before its first request of a session leaves; what it raises stops the run;
+- ``record.unstored``: whether vendors are asked not to keep what they are sent;
+- ``keys``, ``now``, ``patience``, ``budget``, ``on_progress``.
+
+An ordinary run's folder and journal (:mod:`lacre.engine.folders`) are one use of it. No text of an item, an answer or a
+key is in what it raises, logs or reports as progress. Afterwards :func:`~lacre.engine.journal.settled` and
+:func:`~lacre.engine.folders.decided` make answers for scoring of any sink's lines, without a file.
+"""
 
 from __future__ import annotations
 
@@ -9,54 +22,27 @@ from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
-from typing import Literal, NamedTuple, assert_never
 
 from lacre.engine.budgets import Budget
 from lacre.engine.client import Client, Halt, Patience
 from lacre.engine.costs import Bill, in_dollars, total_dollars, worst_case
 from lacre.engine.dialects import request_of
-from lacre.engine.journal import Entry, Halted, Journal, Replied, Sink, Task, entries
+from lacre.engine.journal import Halted, Journal, Replied, Sink, Task, entries
 from lacre.engine.keys import Key
 from lacre.engine.limits import GateClosedError, Pace
 from lacre.engine.messages import Earlier, Message
-from lacre.engine.plans import Chain, Question, RunRecord, chains, compose, expected
-from lacre.engine.replies import Answered, Failed, Refused, Reply, Truncated
+from lacre.engine.plans import Chain, Questions, RunRecord, chains, compose
+from lacre.engine.replies import Failed, Reply
+from lacre.engine.states import ColumnState, Kind, Known, RunState, kind_of, state, state_of
 from lacre.errors import LacreError
 from lacre.registry.columns import Column, Exchange
-from lacre.registry.records import Record
 
-Kind = Literal["answered", "refused", "truncated", "failed"]
+__all__ = ["ColumnState", "Kind", "Progress", "Run", "RunState", "kind_of", "state_of"]
 
 REJECTED_IN_A_ROW = 5
 """So many refused requests in a row are no fault of the items."""
 UNREACHED_IN_A_ROW = 10
 """So many questions in a row without a connection: the network or the server is gone."""
-
-
-class ColumnState(Record, omit_defaults=False):
-    """How far a column is. ``truncated`` and ``failed`` are both of class F, counted apart."""
-
-    column: str
-    expected: int
-    answered: int
-    refused: int
-    truncated: int
-    failed: int
-    incomplete_context: int
-    halted: Halted | None
-
-    @property
-    def done(self) -> int:
-        """Tasks that have a reply."""
-        return self.answered + self.refused + self.truncated + self.failed
-
-
-class RunState(Record, omit_defaults=False):
-    """How far a run is; only a complete one may be scored."""
-
-    columns: tuple[ColumnState, ...]
-    complete: bool
-    budget_reached: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -72,16 +58,7 @@ class Progress:
     dollars: Decimal | None
 
 
-class _Known(NamedTuple):
-    """What is known of a task: its kind, whether it is final, and its text where a later part needs it."""
-
-    kind: Kind
-    final: bool
-    text: str | None = None
-    incomplete: bool = False
-
-
-_SHARED: dict[_Known, _Known] = {}
+_SHARED: dict[Known, Known] = {}
 """One record for all tasks of which the same is known: there are few such records, and very many tasks."""
 
 
@@ -90,13 +67,17 @@ class Run:
     """A run under way.
 
     Attributes:
+        questions: asked in the order in which they come.
+        sink: open and held by the caller, who closes it.
         now: the time, for the journal.
         again: ask once more what had failed to the end in an earlier session.
         on_progress: called after every reply.
+        on_exposure: called before the first request of a task leaves, in each session. A :class:`LacreError` that it
+            raises stops the run before the request.
     """
 
     record: RunRecord
-    questions: Sequence[Question]
+    questions: Questions
     cards: Sequence[Column]
     keys: Mapping[str, Key | None]
     sink: Sink
@@ -105,21 +86,27 @@ class Run:
     budget: Decimal | None = None
     again: bool = False
     on_progress: Callable[[Progress], None] = lambda _: None
+    on_exposure: Callable[[Task], None] = lambda _: None
 
     def __post_init__(self) -> None:
         """Read what earlier sessions left."""
-        self._known: dict[Task, _Known] = {}
+        self._known: dict[Task, Known] = {}
         self._halted: dict[str, Halted] = {}
         self._bills = {card.id: Bill(self.record.stage, card, self.record.exchange) for card in self.cards}
         self._streak: Counter[tuple[str, str]] = Counter()
         self._failed: dict[str, list[Chain]] = {card.id: [] for card in self.cards}
-        self._expected = expected(self.questions, self.record.repetitions) * len(self.cards)
+        self._clients: list[Client] = []
+        self._owed = 0
+        self._with_parts = set[str]()
+        for question in self.questions:
+            self._owed += len(question.parts) * self.record.repetitions.of(question)
+            if question.payload.parts:
+                self._with_parts.add(question.id)
         self._kinds: Counter[str] = Counter()
         self._fresh = 0
         self._sweeping = False
         self._begun = time.monotonic()
         spent = Decimal(0)
-        self._with_parts = {q.id for q in self.questions if q.payload.parts}
         cards = {card.id: card for card in self.cards}
         for entry in entries(self.sink.lines(), f"journal of run {self.record.id}"):
             if isinstance(entry, Replied) and entry.column in cards:
@@ -153,19 +140,21 @@ class Run:
 
     def state(self) -> RunState:
         """How far the run is now."""
-        return _state(
-            self.record,
-            self.questions,
-            self.cards,
-            self._known,
-            self._halted,
-            budget_reached=self._budget.reached,
-        )
+        return state(self._owed, self.cards, self._known, self._halted, budget_reached=self._budget.reached)
+
+    @property
+    def under_way(self) -> int:
+        """Requests without an answer yet; after an interrupt, those that were given up, and may be billed."""
+        return sum(client.under_way for client in self._clients)
 
     async def _column(self, card: Column) -> None:
         """Ask one column everything, then sweep what failed."""
         pace = Pace(card.requests_per_minute, card.tokens_per_minute, clock=time.monotonic)
-        async with Client(card, self.keys.get(card.id), patience=self.patience, pace=pace) as client:
+        client = Client(
+            card, self.keys.get(card.id), patience=self.patience, pace=pace, unstored=self.record.unstored
+        )
+        self._clients.append(client)
+        async with client:
             asker = _Asker(self, card, client, pace)
             await self._spread(asker, chains(self.questions, card.id, self.record.repetitions), sweep=False)
             # More than one round only for open items, whose later parts wait for the earlier ones.
@@ -212,11 +201,12 @@ class Run:
         """Whether nothing more is to be asked of a column."""
         return column in self._halted or self._budget.reached
 
-    async def _ask(self, hand: _Hand, chain: Chain, task: Task, earlier: Sequence[Earlier]) -> _Known | None:
+    async def _ask(self, hand: _Hand, chain: Chain, task: Task, earlier: Sequence[Earlier]) -> Known | None:
         """Ask one task and have written down what came of it; none when the column was stopped."""
         asker = hand.asker
         part = next((p for p in chain.question.parts if p is not None and p.id == task.part), None)
         message = compose(self.record, asker.card, chain, part, earlier)
+        self.on_exposure(task)
         try:
             found, held = await asker.ask(message)
         except GateClosedError:
@@ -243,12 +233,12 @@ class Run:
             return None
         before = self._known.get(task)
         known = self._note(entry, final=entry.sweep)
-        await hand.write(self._write(entry, before))
+        await hand.write(self._counted(self._journal.add(entry), entry, before))
         return known
 
-    async def _write(self, entry: Replied, before: _Known | None) -> None:
-        """Put a reply on disk, then count it."""
-        await self._journal.add(entry)
+    async def _counted(self, on_disk: asyncio.Future[None], entry: Replied, before: Known | None) -> None:
+        """Count a reply once it is on disk."""
+        await asyncio.shield(on_disk)
         self._count(entry, before)
         self._fresh += 1
         self.on_progress(self._progress())
@@ -261,7 +251,7 @@ class Run:
             column=column, when=when, reason=halt.reason, detail=halt.detail, parameter=halt.parameter
         )
         self._halted[column] = halted
-        await self._journal.add(halted)
+        await asyncio.shield(self._journal.add(halted))
 
     def _too_many(self, column: str, reply: Reply) -> Halt | None:
         """A halt when one kind of failure comes so often in a row that it cannot be the items' fault."""
@@ -276,17 +266,17 @@ class Run:
                 return Halt(reason=name, detail="the server " + what.format(most, reply.delivery.status))
         return None
 
-    def _note(self, entry: Replied, *, final: bool) -> _Known:
+    def _note(self, entry: Replied, *, final: bool) -> Known:
         """Keep what is needed of a reply: little, for there may be very many."""
         kind = kind_of(entry.reply)
         text = entry.reply.text if kind == "answered" and entry.item in self._with_parts else None  # type: ignore[union-attr]
-        known = _Known(kind, final or kind != "failed", text, entry.incomplete)
+        known = Known(kind, final or kind != "failed", text, entry.incomplete)
         if text is None:
             known = _SHARED.setdefault(known, known)
         self._known[entry.task] = known
         return known
 
-    def _count(self, entry: Replied, before: _Known | None) -> None:
+    def _count(self, entry: Replied, before: Known | None) -> None:
         """Count a reply that is on disk; it may take the place of an earlier one."""
         if before is not None:
             self._kinds[before.kind] -= 1
@@ -296,7 +286,7 @@ class Run:
     def _progress(self) -> Progress:
         return Progress(
             done=sum(self._kinds.values()),
-            expected=self._expected,
+            expected=self._owed * len(self.cards),
             kinds=dict(self._kinds),
             seconds=time.monotonic() - self._begun,
             fresh=self._fresh,
@@ -313,11 +303,12 @@ class _Hand:
         self._writing: asyncio.Task[None] | None = None
 
     async def write(self, work: Coroutine[None, None, None]) -> None:
-        """Start to write a reply, once the one before it is on disk."""
-        await self.written()
-        self._writing = asyncio.create_task(work)
+        """Wait until the reply before this one is on disk; this one is on its way there."""
+        before, self._writing = self._writing, asyncio.create_task(work)
         # Where the run ends by another error, nobody asks this one for its own.
         self._writing.add_done_callback(lambda task: task.cancelled() or task.exception())
+        if before is not None:
+            await before
 
     async def written(self) -> None:
         """Wait until the last reply is on disk.
@@ -345,7 +336,7 @@ class _Asker:
             GateClosedError: it could exceed the budget, or the column was stopped meanwhile.
         """
         budget = self._run._budget
-        request = request_of(self.card, message)
+        request = request_of(self.card, message, unstored=self._run.record.unstored)
         limited = budget.limit is not None
         worst = worst_case(self.card, request, self._run.record.exchange) if limited else Decimal(0)
         guess = len(request.body) // 3 + (self.card.cap or 0)
@@ -387,67 +378,3 @@ def _first(several: BaseExceptionGroup[LacreError]) -> LacreError:
     """One error out of a group of groups."""
     error = several.exceptions[0]
     return _first(error) if isinstance(error, BaseExceptionGroup) else error
-
-
-def kind_of(reply: Reply) -> Kind:
-    """The kind of a reply, as its record names it."""
-    match reply:
-        case Answered():
-            return "answered"
-        case Refused():
-            return "refused"
-        case Truncated():
-            return "truncated"
-        case Failed():
-            return "failed"
-        case _:
-            assert_never(reply)
-
-
-def state_of(record: RunRecord, questions: Sequence[Question], journal: Iterator[Entry]) -> RunState:
-    """How far a run is, from its journal alone."""
-    known: dict[Task, _Known] = {}
-    halted: dict[str, Halted] = {}
-    for entry in journal:
-        if isinstance(entry, Halted):
-            halted[entry.column] = entry
-        else:
-            kind = kind_of(entry.reply)
-            known[entry.task] = _Known(kind, entry.sweep or kind != "failed", None, entry.incomplete)
-            # Somebody resumed it since, and it answers again.
-            halted.pop(entry.column, None)
-    return _state(record, questions, record.columns, known, halted, budget_reached=False)
-
-
-def _state(
-    record: RunRecord,
-    questions: Sequence[Question],
-    cards: Sequence[Column],
-    known: Mapping[Task, _Known],
-    halted: Mapping[str, Halted],
-    *,
-    budget_reached: bool,
-) -> RunState:
-    counts: dict[str, Counter[str]] = {card.id: Counter() for card in cards}
-    open_ends = 0
-    for task, one in known.items():
-        if task.column in counts:
-            counts[task.column][one.kind] += 1
-            counts[task.column]["incomplete"] += one.incomplete
-            open_ends += not one.final
-    owed = expected(questions, record.repetitions)
-    states = tuple(
-        ColumnState(
-            column=card.id,
-            expected=owed,
-            answered=counts[card.id]["answered"],
-            refused=counts[card.id]["refused"],
-            truncated=counts[card.id]["truncated"],
-            failed=counts[card.id]["failed"],
-            incomplete_context=counts[card.id]["incomplete"],
-            halted=halted.get(card.id),
-        )
-        for card in cards
-    )
-    complete = not open_ends and all(state.done >= state.expected for state in states)
-    return RunState(columns=states, complete=complete, budget_reached=budget_reached)

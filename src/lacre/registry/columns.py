@@ -90,6 +90,8 @@ class Column(Record):
         images: sent inline as data, or as their captions.
         timeout: seconds for one try, from the first byte sent to the last one read.
         vendor_adds: what the vendor adds to the message or does to it on its own.
+        retention: what the vendor says that it keeps of what it is sent, and for how long: the text of its terms,
+            the address where they stand, and the day on which they were read.
         source, read: where model, endpoint and dialect were read, and when.
     """
 

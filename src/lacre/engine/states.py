@@ -1,0 +1,113 @@
+"""How far a run is: its columns, and what is known of each task (DESIGN section 8)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal, NamedTuple, assert_never
+
+from lacre.engine.journal import Entry, Halted, Task
+from lacre.engine.plans import Question, RunRecord, expected
+from lacre.engine.replies import Answered, Failed, Refused, Reply, Truncated
+from lacre.registry.columns import Column
+from lacre.registry.records import Record
+
+Kind = Literal["answered", "refused", "truncated", "failed"]
+
+
+class ColumnState(Record, omit_defaults=False):
+    """How far a column is. ``truncated`` and ``failed`` are both of class F, counted apart."""
+
+    column: str
+    expected: int
+    answered: int
+    refused: int
+    truncated: int
+    failed: int
+    incomplete_context: int
+    halted: Halted | None
+
+    @property
+    def done(self) -> int:
+        """Tasks that have a reply."""
+        return self.answered + self.refused + self.truncated + self.failed
+
+
+class RunState(Record, omit_defaults=False):
+    """How far a run is; only a complete one may be scored."""
+
+    columns: tuple[ColumnState, ...]
+    complete: bool
+    budget_reached: bool = False
+
+
+class Known(NamedTuple):
+    """What is known of a task: its kind, whether it is final, and its text where a later part needs it."""
+
+    kind: Kind
+    final: bool
+    text: str | None = None
+    incomplete: bool = False
+
+
+def kind_of(reply: Reply) -> Kind:
+    """The kind of a reply, as its record names it."""
+    match reply:
+        case Answered():
+            return "answered"
+        case Refused():
+            return "refused"
+        case Truncated():
+            return "truncated"
+        case Failed():
+            return "failed"
+        case _:
+            assert_never(reply)
+
+
+def state_of(record: RunRecord, questions: Iterable[Question], journal: Iterable[Entry]) -> RunState:
+    """How far a run is, from its journal alone."""
+    known: dict[Task, Known] = {}
+    halted: dict[str, Halted] = {}
+    for entry in journal:
+        if isinstance(entry, Halted):
+            halted[entry.column] = entry
+        else:
+            kind = kind_of(entry.reply)
+            known[entry.task] = Known(kind, entry.sweep or kind != "failed", None, entry.incomplete)
+            # Somebody resumed it since, and it answers again.
+            halted.pop(entry.column, None)
+    return state(expected(questions, record.repetitions), record.columns, known, halted)
+
+
+def state(
+    owed: int,
+    cards: Sequence[Column],
+    known: Mapping[Task, Known],
+    halted: Mapping[str, Halted],
+    *,
+    budget_reached: bool = False,
+) -> RunState:
+    """How far a run is whose columns each owe so many replies, of which this is known."""
+    counts: dict[str, Counter[str]] = {card.id: Counter() for card in cards}
+    open_ends = 0
+    for task, one in known.items():
+        if task.column in counts:
+            counts[task.column][one.kind] += 1
+            counts[task.column]["incomplete"] += one.incomplete
+            open_ends += not one.final
+    states = tuple(
+        ColumnState(
+            column=card.id,
+            expected=owed,
+            answered=counts[card.id]["answered"],
+            refused=counts[card.id]["refused"],
+            truncated=counts[card.id]["truncated"],
+            failed=counts[card.id]["failed"],
+            incomplete_context=counts[card.id]["incomplete"],
+            halted=halted.get(card.id),
+        )
+        for card in cards
+    )
+    complete = not open_ends and all(one.done >= one.expected for one in states)
+    return RunState(columns=states, complete=complete, budget_reached=budget_reached)
