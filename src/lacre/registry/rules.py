@@ -113,6 +113,18 @@ class StrataRules(Record):
     smallest: int
 
 
+class GuardRules(Record):
+    """What a release may not hold (L22, X5).
+
+    Attributes:
+        smallest_cell: private items that a stratum must have before its results go out.
+        contacts: e-mail addresses that may stand in a release.
+    """
+
+    smallest_cell: int
+    contacts: tuple[str, ...]
+
+
 class RunRules(Record):
     """How columns are asked (L10, L21).
 
@@ -138,6 +150,7 @@ class Rules(Record):
     rounds: RoundRules
     gates: GateRules
     strata: StrataRules
+    guard: GuardRules
     run: RunRules
 
 
@@ -316,6 +329,11 @@ def _scoring_out_of_range(rules: Rules) -> Iterator[tuple[tuple[str, str], str, 
         if not 0 < getattr(rules.gates, name) <= 1:
             yield ("gates", name), "is not between 0 and 1", "0.70 is what LUA asks of a binary criterion"
     runs = (("run", name) for name in ("choice_runs", "open_runs", "attempts", "limit_wait"))
-    for section, name in (("gates", "judge_verdicts"), ("strata", "smallest"), *runs):
+    for section, name in (
+        ("gates", "judge_verdicts"),
+        ("strata", "smallest"),
+        ("guard", "smallest_cell"),
+        *runs,
+    ):
         if getattr(getattr(rules, section), name) < 1:
             yield (section, name), "is below 1", "Give a number"
