@@ -13,7 +13,7 @@ import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.rotation.making import BEGIN, CELLS, Stage, items, lottery, stage
+from tests.rotation.making import BEGIN, CELLS, Stage, files, items, lottery, stage
 from tests.sealing.making import private
 
 from lacre.digest import sha256
@@ -463,7 +463,8 @@ def test_any_changed_byte_is_named(name: str, play: Stage, place: int, value: in
     names_a_change(play, name, place, value)
 
 
-# Every byte takes nine minutes: LACRE_EVERY_BYTE=1 tries them all. Thirteen is prime to the widths of hashes and rows.
+# Every byte takes nine minutes: LACRE_EVERY_BYTE=1 tries them all. Thirteen is prime to the widths of hashes and rows;
+# each file begins at another byte, and so do the lines of one file.
 STRIDE = 1 if os.environ.get("LACRE_EVERY_BYTE") else 13
 
 
@@ -471,8 +472,57 @@ STRIDE = 1 if os.environ.get("LACRE_EVERY_BYTE") else 13
 @pytest.mark.parametrize("name", PUBLIC)
 def test_bytes_all_over_a_file_that_change_are_named(name: str, play: Stage) -> None:
     content = (play.registry / name).read_bytes()
-    for place in range(0, len(content), STRIDE):
+    for place in range(PUBLIC.index(name) % STRIDE, len(content), STRIDE):
         names_a_change(play, name, place, content[place] ^ 1)
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Stage:
+    """One of each kind of line and file, and as little else as may be: no second item where one will do."""
+    play = stage(tmp_path_factory.mktemp("small"))
+    play.add([private("a", cell=CELLS[0]), private("b", cell=CELLS[0]), private("c", cell=CELLS[0])], "1")
+    play.void(["a"])
+    play.freeze(forced={"b": "leak"})
+    play.close()
+    play.supersede("c", private("d", cell=CELLS[0]))
+    play.freeze()
+    play.freeze(again="o sorteio não houve")
+    return play
+
+
+EVERY = (
+    "ledger.jsonl",
+    "exemplo/private/commitments.jsonl",
+    "exemplo/rounds/0001/draw.json",
+    "exemplo/rounds/0001/freeze.dsse.json",
+    "exemplo/rounds/0001/openings.jsonl",
+    "exemplo/rounds/0001/randomness.json",
+    "exemplo/rounds/0002/freeze.dsse.json",
+    "exemplo/rounds/0002/given-up-1.freeze.dsse.json",
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", EVERY)
+def test_every_single_byte_that_changes_is_named(name: str, small: Stage) -> None:
+    folders = ("exemplo/private", "exemplo/rounds")
+    assert set(EVERY) - {"ledger.jsonl"} == {
+        f"{folder}/{path}" for folder in folders for path in files(small.registry / folder)
+    }
+    content = (small.registry / name).read_bytes()
+    for place, byte in enumerate(content):
+        names_a_change(small, name, place, byte ^ 1)
+
+
+def test_a_freeze_that_was_given_up_stays_and_stays_what_it_was(small: Stage) -> None:
+    path = small.public.folder(2) / "given-up-1.freeze.dsse.json"
+    whole = path.read_bytes()
+    assert "given-up" not in said(small.audit())
+    path.unlink()
+    assert "exemplo/2 registry/exemplo/rounds/0002/given-up-1.freeze.dsse.json: is missing" in said(
+        small.audit()
+    )
+    path.write_bytes(whole)
 
 
 def test_nothing_at_all_is_audited_without_complaint(tmp_path: Path) -> None:

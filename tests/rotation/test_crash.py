@@ -13,7 +13,9 @@ from tests.rotation.making import CELLS, Stage, files, items, lottery, stage
 from tests.sealing.making import private
 
 from lacre.errors import InputError
+from lacre.sealing.batches import row_faults, rows_place
 from lacre.sealing.disk import FILE_MODE, Disk
+from lacre.sealing.inspection import inspect
 
 
 class Killed(BaseException):
@@ -77,6 +79,10 @@ def split(play: Stage) -> None:
     play.close(lottery(play.draws))
 
 
+def rotate(play: Stage) -> None:
+    split(play)
+
+
 def freeze(play: Stage) -> None:
     play.freeze()
 
@@ -87,18 +93,35 @@ def supersede(play: Stage) -> None:
 
 STEPS = [
     pytest.param(split, True, id="split"),
+    pytest.param(rotate, True, id="rotate"),
     pytest.param(freeze, False, id="freeze"),
     pytest.param(supersede, False, id="supersede"),
 ]
 
 
-def prepared(folder: Path, frozen: bool) -> Stage:
+def prepared(folder: Path, frozen: bool, step: Callable[[Stage], None] = split) -> Stage:
     play = stage(folder)
     play.add(items(8), "b1")
     play.void(["p0007"])
-    if frozen:
+    if step is rotate:
+        later(play)
+    elif frozen:
         play.freeze()
     return play
+
+
+def later(play: Stage) -> None:
+    """A rotation frozen: items drawn, forced, void and replaced, one whose correction opens and one whose stays."""
+    play.freeze()
+    play.close()
+    play.add(items(8, prefix="q", passages={0: "Um dia no farol.", 4: "Um dia no farol."}), "b2")
+    singles = [row for row in play.public.private if row.id.startswith("q") and row.group is None]
+    first = singles[0]
+    for old in singles[:4]:
+        play.supersede(old.id, private(f"{old.id}b", cell=old.cell))
+    play.void([singles[4].id])
+    stays = next(row.id for row in play.public.private if row.id.startswith("p"))
+    play.freeze(forced={f"{first.id}b": "leak", stays: "defect"})
 
 
 def copied(play: Stage, folder: Path) -> Stage:
@@ -130,15 +153,26 @@ def bared(play: Stage, sealed: Sequence[str]) -> list[str]:
     return outside + [name for name, content in files(play.vault_folder).items() if b"no farol" in content]
 
 
-@pytest.mark.parametrize(("step", "frozen"), STEPS)
+@pytest.mark.parametrize(
+    ("step", "frozen", "stride"),
+    [
+        pytest.param(split, True, 1, id="split"),
+        pytest.param(rotate, True, 7, id="rotate"),
+        pytest.param(rotate, True, 1, id="rotate, every write", marks=pytest.mark.slow),
+        pytest.param(freeze, False, 1, id="freeze"),
+        pytest.param(supersede, False, 1, id="supersede"),
+    ],
+)
 def test_killed_at_every_write_it_is_finished_by_the_same_call(
-    step: Callable[[Stage], None], frozen: bool, tmp_path: Path
+    step: Callable[[Stage], None], frozen: bool, stride: int, tmp_path: Path
 ) -> None:
-    base = prepared(tmp_path / "base", frozen)
+    base = prepared(tmp_path / "base", frozen, step)
     whole = copied(base, tmp_path / "whole")
     step(whole)
     expected, ids = files(whole.registry), held(whole)
-    for last in range(1, 1000):
+    if step is rotate:
+        assert_all_kinds(whole)
+    for last in range(1, 1000, stride):
         play = copied(base, tmp_path / f"cut{last}")
         play.disk = DyingDisk(last)
         try:
@@ -149,6 +183,12 @@ def test_killed_at_every_write_it_is_finished_by_the_same_call(
             break
         play.now, play.draws, play.disk = base.now, base.draws, None
         assert bared(play, ids) == [], last
+        if last % 2:  # half of them are mended by `vault check` first
+            with play.vault() as vault:
+                assert inspect(vault).faults == (), last
+                place = play.root / rows_place("exemplo")
+                assert row_faults(vault, "exemplo", place) == [], last
+                assert vault.recovered.what in ("nothing", "undone", "finished"), last
         finish(play, step)
         assert files(play.registry) == expected, last
         assert held(play) == ids, last
@@ -156,6 +196,16 @@ def test_killed_at_every_write_it_is_finished_by_the_same_call(
             assert not any(vault.journal.folder.iterdir()), last
         shutil.rmtree(tmp_path / f"cut{last}")
     assert last > 15, "the step wrote less than it must"
+    assert whole.audit().findings == ()
+
+
+def assert_all_kinds(play: Stage) -> None:
+    """A rotation in which every way for an item to open, or to stay, occurs."""
+    opened = play.public.openings(2)
+    assert {o.why for o in opened} == {"draw", "leak", "defect", "void", "supersede"}
+    history = play.public.history
+    assert [id for id in history.supersedes if id not in history.opened], "a replaced item waits"
+    assert {row.batch for row in play.public.private} == {"b1", "b2"}, "items stay for another round"
 
 
 def finish(play: Stage, step: Callable[[Stage], None]) -> None:
@@ -171,7 +221,7 @@ def finish(play: Stage, step: Callable[[Stage], None]) -> None:
 def test_a_full_disk_is_said_and_changes_nothing_that_was_not_decided(
     step: Callable[[Stage], None], frozen: bool, tmp_path: Path
 ) -> None:
-    base = prepared(tmp_path / "base", frozen)
+    base = prepared(tmp_path / "base", frozen, step)
     whole = copied(base, tmp_path / "whole")
     step(whole)
     said: list[str] = []
@@ -215,8 +265,11 @@ class KillingDisk(DyingDisk):
 
 
 @pytest.mark.slow
-def test_a_process_that_is_really_killed_is_finished_by_the_same_call(tmp_path: Path) -> None:
-    base = prepared(tmp_path / "base", frozen=True)
+@pytest.mark.parametrize("step", [split, rotate])
+def test_a_process_that_is_really_killed_is_finished_by_the_same_call(
+    step: Callable[[Stage], None], tmp_path: Path
+) -> None:
+    base = prepared(tmp_path / "base", True, step)
     whole = copied(base, tmp_path / "whole")
     split(whole)
     for last in range(1, 1000, 3):

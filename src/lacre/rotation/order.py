@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
+from lacre.digest import sha256
+from lacre.jsonl import read_bytes
 from lacre.registry.events import Freeze
 from lacre.rotation.beacon import moment
 from lacre.rotation.history import Entry
 from lacre.rotation.public import Public, ledger_path
-from lacre.rotation.records import round_name
+from lacre.rotation.records import GIVEN_UP, round_name, round_number
 from lacre.rotation.rows import Complaint
 
 
@@ -19,6 +21,7 @@ def order_complaints(public: Public) -> Iterator[Complaint]:
     yield from _split_complaints(public)
     yield from _open_complaints(public)
     yield from _folder_complaints(public)
+    yield from _given_up_complaints(public)
 
 
 def _freeze_complaints(public: Public) -> Iterator[Complaint]:
@@ -89,3 +92,19 @@ def _folder_complaints(public: Public) -> Iterator[Complaint]:
         for path in sorted(rounds.iterdir()):
             if path.name not in known:
                 yield None, path, "is of a closing that the ledger does not know"
+
+
+def _given_up_complaints(public: Public) -> Iterator[Complaint]:
+    """Freezes that were given up, whose files are gone or changed: they stay, so that all can see what was dropped."""
+    seen: dict[str, int] = defaultdict(int)
+    freezes = public.history.freezes
+    for number, entry in enumerate(freezes):
+        name = entry.event.round
+        seen[name] += 1
+        if not any(later.event.round == name for later in freezes[number + 1 :]):
+            continue
+        path = public.folder(round_number(name)) / GIVEN_UP.format(seen[name])
+        if not path.is_file():
+            yield name, path, f"is missing: the freeze of line {entry.line} of the ledger"
+        elif sha256(read_bytes(path)) != entry.event.freeze:
+            yield name, path, f"was changed: it is not the file that line {entry.line} of the ledger names"

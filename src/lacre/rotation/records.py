@@ -33,6 +33,9 @@ FREEZE_FILE, BEACON_FILE, DRAW_FILE, OPENINGS_FILE = (
 STAMP_FILE = "freeze.tsr"
 """The files of one closing; the stamp is there when an authority stamped the freeze."""
 
+GIVEN_UP = "given-up-{}.freeze.dsse.json"
+"""A freeze of the closing that was given up for another: the first, the second ..."""
+
 Ratio = Annotated[str, msgspec.Meta(pattern=r"^-?[0-9]{1,40}(/[1-9][0-9]{0,39})?$")]
 """An exact fraction, as text."""
 

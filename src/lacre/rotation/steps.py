@@ -21,7 +21,15 @@ from lacre.rotation.beacon import Source, instant
 from lacre.rotation.closing import Unsealed, close, done_already, pending
 from lacre.rotation.freeze import freeze, freeze_event, given_up, this_round
 from lacre.rotation.public import Public, commitments_path, ledger_path, read_public, settings_digests
-from lacre.rotation.records import FREEZE_FILE, DrawRecord, Frozen, Must, freeze_statement, round_folder
+from lacre.rotation.records import (
+    FREEZE_FILE,
+    GIVEN_UP,
+    DrawRecord,
+    Frozen,
+    Must,
+    freeze_statement,
+    round_folder,
+)
 from lacre.rotation.retire import longer_ledger, supersede_event, supersede_target, void_events, waivers
 from lacre.sealing import dsse
 from lacre.sealing.batches import rows_bytes
@@ -72,7 +80,7 @@ def freeze_round(
         if again is not None:
             nth = sum(entry.event.round == frozen.round for entry in public.history.freezes)
             old = (folder / FREEZE_FILE).read_bytes()
-            change.publish(_place(folder / f"given-up-{nth}.{FREEZE_FILE}", root), old)
+            change.publish(_place(folder / GIVEN_UP.format(nth), root), old)
         change.publish(_place(folder / FREEZE_FILE, root), envelope)
         change.publish(_place(ledger_path(public.registry), root), longer_ledger(public, events, now, signer))
     return frozen
