@@ -37,6 +37,10 @@ def print_state(state: RunState) -> None:
         )  # fmt: skip
     print_table(names, rows, right=names[1:8], whole=("column",))
     sys.stdout.flush()
+    for column in state.columns:
+        if column.unknown_ends:
+            ends = ", ".join(f"{word} {count:,}" for word, count in column.unknown_ends.items())
+            say(f"column '{column.column}': some answers ended for reasons that are not known: {ends}.")
     say("The run is complete." if state.complete else "The run is NOT complete, and is not scored.")
 
 
@@ -90,7 +94,8 @@ def print_replies(folder: RunFolder, item: str, *, as_json: bool) -> None:
 
 def cost_row(cost: Cost) -> tuple[str, ...]:
     """One line of the table of costs."""
-    untold = cost.unknown + cost.lost
+    # Those that told broken counts told too little as well, or have no price: never counted twice.
+    untold = max(cost.unknown, cost.dropped) + cost.lost
     return (
         cost.stage, cost.column, f"{cost.replies:,}", f"{cost.input:,}", f"{cost.cached:,}",
         f"{cost.output:,}", f"{cost.reasoning:,}", _money(cost.usd), _money(cost.brl), f"{untold:,}",

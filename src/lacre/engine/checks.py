@@ -84,7 +84,9 @@ def _remarks(card: Column, reply: Answered | Refused | Truncated) -> tuple[str, 
         said.append("it tells no tokens, so that its cost cannot be known")
     if isinstance(reply, Refused):
         said.append("it refused a harmless question")
-    if isinstance(reply, Truncated):
+    if isinstance(reply, Truncated) and reply.finish != "length":
+        said.append(f"it did not come to an end of its own ({reply.raw_finish})")
+    elif isinstance(reply, Truncated):
         said.append("the output cap cut a one-word answer: raise cap, or lower the effort")
     if isinstance(reply, Answered) and reply.finish in ("none", "other"):
         said.append(f"it ended for an unknown reason ({reply.raw_finish})")

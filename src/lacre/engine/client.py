@@ -19,9 +19,10 @@ import httpx2
 import stamina
 
 from lacre.engine.dialects import Request, key_header, sent_settings
+from lacre.engine.heard import heard
 from lacre.engine.keys import Key
 from lacre.engine.limits import GateClosedError, Pace
-from lacre.engine.readings import Broken, Limited, Reading, Said, Stopped, reading
+from lacre.engine.readings import Broken, Limited, Reading, Said, Stopped
 from lacre.engine.replies import (
     TRANSIENT,
     Answered,
@@ -267,7 +268,7 @@ class Client:
                     return Broken(
                         cause="too_large", detail=f"the answer is longer than {MOST_BYTES >> 20} MB"
                     )
-            return reading(
+            return heard(
                 self.card.dialect,
                 response.status_code,
                 response.headers,

@@ -36,6 +36,7 @@ class Cost(Record, omit_defaults=False):
     Attributes:
         replies: replies, failed ones and those asked again among them.
         unknown: replies whose tokens nobody told.
+        dropped: replies that told something that is no count of tokens; it was left out, and they have no price.
         lost: attempts that may have been billed though no answer came.
         usd, brl: undefined, with the reason, where a price, a rate or the tokens are not known.
     """
@@ -44,6 +45,7 @@ class Cost(Record, omit_defaults=False):
     column: str
     replies: int
     unknown: int
+    dropped: int
     lost: int
     input: int
     cached: int
@@ -60,6 +62,8 @@ def price_of(usage: Usage, price: Price) -> Decimal | Undefined:
     >>> price_of(Usage(input=1000, output=100), price)
     Decimal('0.003')
     """
+    if usage.dropped:
+        return Undefined(reason="the column told tokens that are no counts")
     if usage.input is None or usage.output is None:
         return Undefined(reason="the column did not tell its tokens")
     cached, written = usage.cached or 0, usage.cache_written or 0
@@ -79,7 +83,7 @@ class Bill:
         self.stage = stage
         self.card = card
         self.exchange = exchange
-        self._counts = {"replies": 0, "unknown": 0, "lost": 0}
+        self._counts = {"replies": 0, "unknown": 0, "dropped": 0, "lost": 0}
         self._tokens = {"input": 0, "cached": 0, "output": 0, "reasoning": 0}
         self._money = Decimal(0)
         self._undefined: str | None = None if card.price else "its card has no price"
@@ -89,6 +93,7 @@ class Bill:
         usage, delivery = reply.reply.usage, reply.reply.delivery
         self._counts["replies"] += 1
         self._counts["lost"] += delivery.lost
+        self._counts["dropped"] += usage.dropped > 0
         for name in self._tokens:
             self._tokens[name] += getattr(usage, name) or 0
         if usage.input is None or usage.output is None:
@@ -111,6 +116,7 @@ class Bill:
             column=self.card.id,
             replies=self._counts["replies"],
             unknown=self._counts["unknown"],
+            dropped=self._counts["dropped"],
             lost=self._counts["lost"],
             input=self._tokens["input"],
             cached=self._tokens["cached"],

@@ -38,6 +38,7 @@ class Usage(Record):
         cached: those of ``input`` read from the vendor's cache.
         cache_written: those of ``input`` written to it.
         reasoning: those of ``output`` that were reasoning.
+        dropped: counts that were no counts of tokens (negative, broken, texts), and were left out.
     """
 
     input: int | None = None
@@ -45,6 +46,7 @@ class Usage(Record):
     cached: int | None = None
     cache_written: int | None = None
     reasoning: int | None = None
+    dropped: int = 0
 
 
 class Delivery(Record, omit_defaults=False):
@@ -88,7 +90,10 @@ class Refused(Record, tag="refused", tag_field="kind"):
 
 
 class Truncated(Record, tag="truncated", tag_field="kind"):
-    """The output cap was reached before the end: class F, counted apart, unless the text already answers."""
+    """The text has no end of the column's own: class F, counted apart, unless the text already answers.
+
+    Most often the output cap was reached (``finish`` is ``length``); else the turn was paused or went over to a tool.
+    """
 
     finish: Finish
     raw_finish: str | None

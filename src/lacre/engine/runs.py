@@ -33,7 +33,7 @@ from lacre.engine.limits import GateClosedError, Pace
 from lacre.engine.messages import Earlier, Message
 from lacre.engine.plans import Chain, Questions, RunRecord, chains, compose
 from lacre.engine.replies import Failed, Reply
-from lacre.engine.states import ColumnState, Kind, Known, RunState, kind_of, state, state_of
+from lacre.engine.states import ColumnState, Kind, Known, RunState, kind_of, odd_end, state, state_of
 from lacre.errors import LacreError
 from lacre.registry.columns import Column, Exchange
 
@@ -270,7 +270,7 @@ class Run:
         """Keep what is needed of a reply: little, for there may be very many."""
         kind = kind_of(entry.reply)
         text = entry.reply.text if kind == "answered" and entry.item in self._with_parts else None  # type: ignore[union-attr]
-        known = Known(kind, final or kind != "failed", text, entry.incomplete)
+        known = Known(kind, final or kind != "failed", text, entry.incomplete, odd_end(entry.reply))
         if text is None:
             known = _SHARED.setdefault(known, known)
         self._known[entry.task] = known

@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple, assert_never
 
+import msgspec
+
 from lacre.engine.journal import Entry, Halted, Task
 from lacre.engine.plans import Question, RunRecord, expected
 from lacre.engine.replies import Answered, Failed, Refused, Reply, Truncated
@@ -16,7 +18,11 @@ Kind = Literal["answered", "refused", "truncated", "failed"]
 
 
 class ColumnState(Record, omit_defaults=False):
-    """How far a column is. ``truncated`` and ``failed`` are both of class F, counted apart."""
+    """How far a column is. ``truncated`` and ``failed`` are both of class F, counted apart.
+
+    Attributes:
+        unknown_ends: answers whose vendor gave a reason for their end that we do not know, or none, by its word.
+    """
 
     column: str
     expected: int
@@ -26,6 +32,7 @@ class ColumnState(Record, omit_defaults=False):
     failed: int
     incomplete_context: int
     halted: Halted | None
+    unknown_ends: dict[str, int] = msgspec.field(default_factory=dict)
 
     @property
     def done(self) -> int:
@@ -42,12 +49,13 @@ class RunState(Record, omit_defaults=False):
 
 
 class Known(NamedTuple):
-    """What is known of a task: its kind, whether it is final, and its text where a later part needs it."""
+    """What is known of a task: its kind, whether it is final, its text where a later part needs it, an odd end."""
 
     kind: Kind
     final: bool
     text: str | None = None
     incomplete: bool = False
+    odd_end: str | None = None
 
 
 def kind_of(reply: Reply) -> Kind:
@@ -65,6 +73,13 @@ def kind_of(reply: Reply) -> Kind:
             assert_never(reply)
 
 
+def odd_end(reply: Reply) -> str | None:
+    """The vendor's own word for the end of an answer, when it is none that we know; "(none)" when it gave none."""
+    if not isinstance(reply, Answered) or reply.finish not in ("none", "other"):
+        return None
+    return reply.raw_finish or "(none)"
+
+
 def state_of(record: RunRecord, questions: Iterable[Question], journal: Iterable[Entry]) -> RunState:
     """How far a run is, from its journal alone."""
     known: dict[Task, Known] = {}
@@ -74,7 +89,9 @@ def state_of(record: RunRecord, questions: Iterable[Question], journal: Iterable
             halted[entry.column] = entry
         else:
             kind = kind_of(entry.reply)
-            known[entry.task] = Known(kind, entry.sweep or kind != "failed", None, entry.incomplete)
+            known[entry.task] = Known(
+                kind, entry.sweep or kind != "failed", None, entry.incomplete, odd_end(entry.reply)
+            )
             # Somebody resumed it since, and it answers again.
             halted.pop(entry.column, None)
     return state(expected(questions, record.repetitions), record.columns, known, halted)
@@ -90,12 +107,15 @@ def state(
 ) -> RunState:
     """How far a run is whose columns each owe so many replies, of which this is known."""
     counts: dict[str, Counter[str]] = {card.id: Counter() for card in cards}
-    open_ends = 0
+    odd: dict[str, Counter[str]] = {card.id: Counter() for card in cards}
+    unsettled = 0
     for task, one in known.items():
         if task.column in counts:
             counts[task.column][one.kind] += 1
             counts[task.column]["incomplete"] += one.incomplete
-            open_ends += not one.final
+            unsettled += not one.final
+            if one.odd_end is not None:
+                odd[task.column][one.odd_end] += 1
     states = tuple(
         ColumnState(
             column=card.id,
@@ -106,8 +126,9 @@ def state(
             failed=counts[card.id]["failed"],
             incomplete_context=counts[card.id]["incomplete"],
             halted=halted.get(card.id),
+            unknown_ends=dict(sorted(odd[card.id].items())),
         )
         for card in cards
     )
-    complete = not open_ends and all(one.done >= one.expected for one in states)
+    complete = not unsettled and all(one.done >= one.expected for one in states)
     return RunState(columns=states, complete=complete, budget_reached=budget_reached)
