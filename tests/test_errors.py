@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import os
+
 import pytest
 
 from lacre.errors import (
@@ -13,6 +16,7 @@ from lacre.errors import (
     IntegrityError,
     LacreError,
     RecordError,
+    remedy,
     sentence,
 )
 
@@ -48,3 +52,17 @@ def test_a_record_error_lists_every_fault_on_its_own_line() -> None:
     error = RecordError("a.jsonl", [Fault(2, "no id", "Give one"), Fault(9, "no stem")])
     assert str(error).splitlines() == ["a.jsonl:2: no id. Give one.", "a.jsonl:9: no stem."]
     assert [fault.line for fault in error.faults] == [2, 9]
+
+
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [
+        (errno.ENOSPC, "Make room"),
+        (errno.EFBIG, "Raise the limit on the size of files (`ulimit -f`)"),
+        (errno.EIO, "Check the disk: it may be failing"),
+        (errno.EACCES, "Check its permissions"),
+        (errno.ELOOP, "Check the disk and the permissions"),
+    ],
+)
+def test_only_a_full_disk_asks_for_room(number: int, said: str) -> None:
+    assert remedy(OSError(number, os.strerror(number))) == said

@@ -5,6 +5,7 @@ A message reads: where: what is wrong. What to do. Only :func:`lacre.cli.main` c
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Sequence
 from enum import IntEnum
 from pathlib import Path
@@ -92,3 +93,27 @@ def sentence(where: str | Path, what: str, todo: str = "") -> str:
     "a.csv: no column 'id'. Name it with --map id=COLUMN."
     """
     return ". ".join(part.rstrip(".") for part in (f"{where}: {what}", todo) if part) + "."
+
+
+_REMEDIES = {
+    errno.ENOSPC: "Make room",
+    errno.EDQUOT: "Make room: the quota is used up",
+    errno.EFBIG: "Raise the limit on the size of files (`ulimit -f`)",
+    errno.EROFS: "Make it writable",
+    errno.EACCES: "Check its permissions",
+    errno.EPERM: "Check its permissions",
+    errno.EIO: "Check the disk: it may be failing",
+    errno.EMFILE: "Raise the limit on open files (`ulimit -n`)",
+    errno.ENOENT: "Check that its folder is still there",
+    errno.ENOTDIR: "Check that its folder is a folder",
+    errno.EISDIR: "It is a folder: name a file",
+}
+
+
+def remedy(error: OSError) -> str:
+    """What to do about a file or disk that failed, by the system's own reason; a part of a message.
+
+    >>> remedy(OSError(errno.ENOSPC, "No space left on device")), remedy(OSError(errno.EIO, "Input/output error"))
+    ('Make room', 'Check the disk: it may be failing')
+    """
+    return _REMEDIES.get(error.errno or 0, "Check the disk and the permissions")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -65,3 +67,11 @@ def test_a_rewritten_history_and_a_foreign_key_are_named(
     assert "ledger.jsonl:3: is not what it was" in capsys.readouterr().err
     assert run(["ledger", "verify", "--key", "ab" * 32]) == Exit.INTEGRITY
     assert "not the one you trust" in capsys.readouterr().err
+
+
+def test_a_result_that_cannot_be_written_says_why_and_what_to_do(book: Path) -> None:
+    command = [sys.executable, "-m", "lacre", "ledger", "show"]
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(command, cwd=book.parent, stdout=full, stderr=subprocess.PIPE, check=False)
+    assert done.returncode == Exit.BAD_INPUT
+    assert done.stderr == b"lacre: the result: No space left on device. Make room, or write somewhere else.\n"

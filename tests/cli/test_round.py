@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from tests.cli.round_stage import HERE, staged
-from tests.rotation.making import files
+from tests.rotation.making import files, lottery
 from tests.sealing.making import private
 
 from lacre import jsonl
@@ -107,6 +107,14 @@ def test_split_and_rotate_and_the_same_again(workspace: Path, capsys: pytest.Cap
     assert run(SPLIT) == Exit.CLEAN
     assert capsys.readouterr() == printed
     assert files(workspace.parent) == before
+    (workspace.parent / "other.json").write_bytes(lottery(5900, ["55555"] * 5))
+    assert run([*SPLIT, "--beacon-file", "../other.json"]) == Exit.BAD_INPUT
+    assert (
+        "../other.json: is not the randomness that exemplo/1 was carried out with, and a draw is carried out "
+        "once. `lacre round audit` repeats it" in capsys.readouterr().err
+    )
+    assert run(ROTATE) == Exit.BAD_INPUT
+    assert "closing exemplo/2: is not frozen" in capsys.readouterr().err
 
 
 def test_rotate_and_audit(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -131,6 +139,7 @@ def test_what_the_audit_finds_ends_with_the_code_of_integrity(
     assert run(["round", "audit"]) == Exit.INTEGRITY
     said = capsys.readouterr()
     assert "registry/exemplo/rounds/0001/openings.jsonl: was changed" in said.err
+    assert not [line for line in said.err.splitlines() if line.endswith("..") or not line.endswith(".")]
     assert "exemplo/1\tfailed" in said.out
     found = result(["round", "audit"], capsys)
     assert len(found["findings"]) >= 2  # type: ignore[arg-type]

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from lacre import jsonl
 from lacre.errors import InputError, RecordError
-from lacre.registry.intake import Imported, Origin, candidates, import_items, parse_mapping
+from lacre.registry.intake import Imported, Origin, candidates, import_items, parse_mapping, read_records
 from lacre.registry.items import Candidate, Item, Passage, Payload, Source
 from lacre.registry.layers import Surroundings
 
@@ -375,3 +375,21 @@ def test_an_item_that_expects_abstention_needs_no_key(tmp_path: Path) -> None:
     ]
     path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
     assert candidates(path).unkeyed == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("id,stem\nq1,Onde?\n", "holds plain rows, not records. Bring them in with `lacre items import`"),
+        (
+            "id,column,outcome\nq1,alfa,C\n",
+            "holds no items that we know: its columns are id, column, outcome.",
+        ),
+    ],
+)
+def test_only_rows_of_items_are_sent_to_the_import(text: str, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        read_records(path)
+    assert said in str(caught.value)

@@ -206,7 +206,10 @@ def test_a_real_limit_on_files_is_named(tmp_path: Path) -> None:
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert "File too large" in done.stdout
-    assert "Nothing was changed" in done.stdout
+    assert (
+        "Nothing was changed. Raise the limit on the size of files (`ulimit -f`), and run again."
+        in done.stdout
+    )
     assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] != 6000
     with ground.open() as vault:
         assert ground.check(vault) == ["a", "b"]

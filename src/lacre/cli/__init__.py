@@ -14,7 +14,7 @@ from click.shell_completion import shell_complete
 
 from lacre import __version__
 from lacre.cli.output import example
-from lacre.errors import Exit, LacreError
+from lacre.errors import Exit, LacreError, remedy
 
 NOUNS = {
     "agreement": "lacre.cli.agreement:agreement",
@@ -118,6 +118,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         # A full disk or a lost device under the result; the flush at exit must not fail over it again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         where = error.filename or "the result"
-        click.echo(f"lacre: {where}: {error.strerror}. Make room, or write somewhere else.", err=True)
+        what = error.strerror or type(error).__name__
+        click.echo(f"lacre: {where}: {what}. {remedy(error)}, or write somewhere else.", err=True)
         return int(Exit.BAD_INPUT)
     return outcome if isinstance(outcome, int) else int(Exit.CLEAN)

@@ -191,6 +191,10 @@ def read_records(path: Path) -> Lines[Item]:
     if not table.rows and not table.faults:
         raise InputError(path, "no items", "Give a file with at least one item")
     if table.rows and not {"payload", "layer"} & set(table.columns):
+        if not ({*FIELDS, *ORIGIN_FIELDS} - {"id"}) & set(table.columns):
+            what = f"holds no items that we know: its columns are {', '.join(table.columns[:5])}"
+            todo = "Name a file of items; `lacre items import --map` brings in columns of other names"
+            raise InputError(path, what, todo)
         raise InputError(path, "holds plain rows, not records", "Bring them in with `lacre items import`")
     records: list[tuple[int, Item]] = []
     faults = list(table.faults)

@@ -7,6 +7,7 @@ repeated, but nobody can tell whether it was frozen before its randomness was kn
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -252,19 +253,24 @@ def _stripped(error: LacreError, place: Path) -> str:
 
 def _voided_after(known: History, name: str) -> tuple[str, ...]:
     """Ids of the items made void between a closing's freeze and its draw, sorted; by the ledger alone."""
+    between = _between(known, name)
+    return tuple(sorted(id for id, entry in known.voids.items() if entry.line in between))
+
+
+def _replaced_after(known: History, name: str) -> list[str]:
+    """The same of items that were replaced, each with its correction. lacre refuses that: it was done by hand."""
+    between = _between(known, name)
+    return sorted(f"{id} by {e.event.by}" for id, e in known.supersedes.items() if e.line in between)
+
+
+def _between(known: History, name: str) -> range:
+    """The ledger's lines between a closing's freeze and its draw; to the end where it is not carried out."""
     split = next((entry for entry in known.splits if entry.event.round == name), None)
     freezes = [entry for entry in known.freezes if entry.event.round == name]
     carried = [entry for entry in freezes if split is not None and entry.event.freeze == split.event.freeze]
     if not freezes:
-        return ()
-    after = (carried or freezes[-1:])[0].line
-    return tuple(
-        sorted(
-            id
-            for id, entry in known.voids.items()
-            if after < entry.line and (split is None or entry.line < split.line)
-        )
-    )
+        return range(0)
+    return range((carried or freezes[-1:])[0].line + 1, sys.maxsize if split is None else split.line)
 
 
 def _rule_notes(public: Public, frozen: Frozen, rules: Rules) -> Iterator[str]:
@@ -304,6 +310,9 @@ def _notes(court: _Court, first: str | None, key: str | None) -> Iterator[str]:
             )
             when = "after its freeze, when the draw could be known"
             yield f"{name}: {count} were made void {when}: {', '.join(late)}"
+        if replaced := _replaced_after(known, name):
+            what = "were replaced after its freeze, which holds none of the corrections"
+            yield f"{name}: items ({len(replaced)}) {what}: {', '.join(replaced)}"
         before = until
     if voided := sum(row.id in known.voids for row in court.public.rows):
         rows = len(court.public.rows)

@@ -106,9 +106,16 @@ def close_round(
         InputError, IncompleteError, IntegrityError: as :func:`lacre.rotation.closing.close`.
     """
     public = _public(vault, root, benchmark)
-    if (done := done_already(public, randomness_file)) is not None:
-        return done
     number = public.history.closed + 1
+    last_kind = number > 1 and first == (number == 2)  # the same command as the last closing
+    if last_kind and (done := done_already(public, randomness_file)) is not None:
+        return done
+    if last_kind and public.history.pending is None:
+        done_name = public.history.splits[-1].event.round
+        what = f"is not the randomness that {done_name} was carried out with, and a draw is carried out once"
+        raise InputError(
+            where, what, "`lacre round audit` repeats it; `lacre round freeze` begins the next closing"
+        )
     if first != (number == 1):
         what = "is the first, which splits" if number == 1 else "is a rotation"
         todo = "Run `lacre round split`" if number == 1 else "Run `lacre round rotate`"

@@ -24,7 +24,7 @@ from typing import TypeVar
 import msgspec
 
 from lacre.digest import canonical, sha256
-from lacre.errors import InputError, IntegrityError, sentence
+from lacre.errors import InputError, IntegrityError, remedy, sentence
 from lacre.sealing import ages
 from lacre.sealing.ages import Identity
 from lacre.sealing.change import Change, checked_readers
@@ -131,7 +131,7 @@ class Vault:
         try:
             self.recovered = self.journal.recover(self.unseal, self._own)
         except OSError as error:
-            raise _unwritten(self.folder, error, "Run `lacre vault check` once that is mended") from None
+            raise _unwritten(self.folder, error, f"{remedy(error)}, then run `lacre vault check`") from None
         if self.recovered.what == "finished":
             self._read_index()
 
@@ -246,9 +246,9 @@ class Vault:
         return ages.seal(content, self.recipients)
 
     def _given_up(self, error: OSError) -> InputError:
-        todo = "Nothing was changed; make room, and run again"
+        todo = f"Nothing was changed. {remedy(error)}, and run again"
         if self.journal.decided:
-            todo = "The change was decided: the next command, or `lacre vault check`, will finish it"
+            todo = f"The change was decided. {remedy(error)}; `lacre vault check` will finish it"
         return _unwritten(self.folder, error, todo)
 
     def _read_index(self) -> None:
@@ -376,5 +376,6 @@ def _foreign(folder: Path) -> InputError:
     )
 
 
-def _unwritten(folder: Path, error: OSError, todo: str = "Choose another place, or make room") -> InputError:
+def _unwritten(folder: Path, error: OSError, todo: str = "") -> InputError:
+    todo = todo or f"{remedy(error)}, or choose another place"
     return InputError(folder, f"the vault could not be written ({error.strerror})", todo)
