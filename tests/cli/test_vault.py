@@ -301,3 +301,24 @@ def test_an_identity_is_typed_in_on_a_terminal(held: Path) -> None:
     assert os.waitpid(child, 0)[1] == 0
     os.close(ours)
     assert secret.encode() not in shown
+
+
+def test_a_custodian_makes_an_identity_and_gives_only_the_recipient_away(
+    held: Path, workspace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    theirs = held / "custodian.txt"
+    assert run(["vault", "identity", str(theirs)]) == Exit.CLEAN
+    printed = capsys.readouterr()
+    recipient = printed.out.strip()
+    assert recipient.startswith("age1")
+    assert "AGE-SECRET-KEY-" not in printed.out + printed.err
+    assert theirs.stat().st_mode & 0o777 == 0o600
+    assert run(["vault", "identity", str(theirs)]) == Exit.BAD_INPUT
+    assert run(["vault", "identity", str(held / "other.txt"), "--json"]) == Exit.CLEAN
+    said = capsys.readouterr()
+    assert set(json.loads(said.out)) == {"file", "recipient"}
+    assert "there already" in said.err
+    (workspace / ".git").mkdir()
+    assert run(["vault", "identity", "mine.txt"]) == Exit.BAD_INPUT
+    assert run(["vault", "init", str(held / "two"), "--recipient", f"custodian={recipient}"]) == Exit.CLEAN
+    assert run(["vault", "check", str(held / "two"), "--identity", str(theirs)]) == Exit.CLEAN

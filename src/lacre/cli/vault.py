@@ -75,6 +75,26 @@ def init(folder: Path, readers: tuple[str, ...], identity_file: Path | None, as_
         say("One identity opens it: keep a copy elsewhere, or `lacre vault rekey` it for a second reader.")
 
 
+@vault.command(epilog=example("lacre vault identity ../custodian.txt"))
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@json_option
+def identity(file: Path, as_json: bool) -> None:
+    """Make an age identity in FILE, and print its recipient, which is public: `vault init` and `rekey` take it.
+
+    Each reader makes their own, on their own machine, and gives only the recipient away. The file has mode 600,
+    lies outside any git work tree, and is as `age-keygen` writes it.
+    """
+    from lacre.sealing.ages import new_identity, write_identity  # noqa: PLC0415 - keeps --help fast
+
+    made = new_identity()
+    write_identity(file, made)
+    if as_json:
+        print_json({"file": str(file), "recipient": made.recipient})
+        return
+    click.echo(made.recipient)
+    say(f"{file} opens what is sealed for it: keep it to yourself, and a copy elsewhere.")
+
+
 @vault.command(
     epilog=example(
         "lacre vault add ../vault ../new-items.csv --benchmark exemplo --batch 2026-2 \\\n"
