@@ -30,6 +30,7 @@ NOUNS = {
     "key": "lacre.cli.key:key",
     "ledger": "lacre.cli.ledger:ledger",
     "power": "lacre.cli.power:power",
+    "probe": "lacre.cli.probe:probe",
     "round": "lacre.cli.round:round",
     "run": "lacre.cli.runs:run",
     "sample-size": "lacre.cli.sample_size:sample_size",

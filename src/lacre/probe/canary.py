@@ -87,6 +87,12 @@ class CanaryFindings(Record, omit_defaults=False):
         return self.p_adjusted is not None and self.p_adjusted < CHANCE
 
 
+class CanaryResult(Record, omit_defaults=False):
+    """What a canary probe found, column by column."""
+
+    columns: tuple[CanaryFindings, ...]
+
+
 def canary_probe(canary: str, seed: int) -> CanaryProbe:
     """The probe of a canary.
 
@@ -116,13 +122,12 @@ def canary_questions(probe: CanaryProbe) -> tuple[Question, ...]:
     return tuple(Question(id=id, payload=Payload(kind="open", stem=text)) for id, text in prompts)
 
 
-def find_canary(
-    probe: CanaryProbe, cards: Sequence[Column], replies: Mapping[Task, Replied]
-) -> tuple[CanaryFindings, ...]:
+def find_canary(probe: CanaryProbe, cards: Sequence[Column], replies: Mapping[Task, Replied]) -> CanaryResult:
     """What the replies say, column by column."""
     rows = [_findings(probe, card.id, replies) for card in cards]
     values = adjusted([row.p for row in rows])
-    return tuple(msgspec.structs.replace(row, p_adjusted=p) for row, p in zip(rows, values, strict=True))
+    pairs = zip(rows, values, strict=True)
+    return CanaryResult(columns=tuple(msgspec.structs.replace(row, p_adjusted=p) for row, p in pairs))
 
 
 def _findings(probe: CanaryProbe, column: str, replies: Mapping[Task, Replied]) -> CanaryFindings:

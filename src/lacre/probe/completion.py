@@ -28,7 +28,7 @@ WHOLE = "{{stem}}"
 """The template of a probe's messages: the prompt, as it is, is the whole message."""
 
 
-class Probe(Record, omit_defaults=False):
+class Probe(Record, tag="completion", omit_defaults=False):
     """What a completion probe asks, beside the run's own record; everything that marks are made of.
 
     Attributes:

@@ -101,11 +101,28 @@ class Findings(Record, omit_defaults=False):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Shares:
+    """The share of telling words that a column reproduced of each text that could be judged, for a figure.
+
+    Attributes:
+        items, controls, famous: controls are those that did not set the threshold.
+        threshold: what a share must exceed; none where there is none.
+    """
+
+    column: str
+    items: tuple[float, ...]
+    controls: tuple[float, ...]
+    famous: tuple[float, ...]
+    threshold: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Found:
-    """Findings, and the marks that they count."""
+    """Findings, the marks that they count, and the shares that these rest on."""
 
     findings: Findings
     marks: tuple[Mark, ...]
+    shares: tuple[Shares, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,6 +161,7 @@ def find(run: str, probe: Probe, cards: Sequence[Column], replies: Mapping[Task,
             control_words=_mean_words(controls),
         ),
         marks=tuple(mark for reading in found for mark in reading.marks()),
+        shares=tuple(reading.shares() for reading in found),
     )
 
 
@@ -279,7 +297,7 @@ class _Reading:
             shuffled=self._share_marked(
                 list(self.shuffles.values()), "no reply could be held against another item"
             ),
-            power=self._power(),
+            power=self._share_marked(self._of("famous"), "no famous text could be judged"),
             guided=self._guided(),
             p=claim(sum(mark.verdict == "seen" for mark in claimed), len(claimed), false, len(self.measuring))
             if defined
@@ -303,13 +321,23 @@ class _Reading:
             return Undefined(reason=self.threshold.reason, n=len(found))
         return proportion(sum(map(self._is_seen, found)), len(found), method="clopper-pearson", empty=empty)
 
-    def _power(self) -> Measured:
-        found = [
+    def _of(self, role: str) -> list[Measures]:
+        """The measures of a role's subjects, at half."""
+        return [
             judged.measures
-            for (role, _, _, _), judged in self.judged.items()
-            if role == "famous" and judged.measures is not None
+            for (each, _, prompt, percent), judged in self.judged.items()
+            if each == role and prompt != "neutral" and percent == HALF and judged.measures is not None
         ]
-        return self._share_marked(found, "no famous text could be judged")
+
+    def shares(self) -> Shares:
+        """The shares that the marks rest on. A share without a run that a mark needs counts for what it is."""
+        return Shares(
+            column=self.card.id,
+            items=tuple(found.share for found in self._of("item")),
+            controls=tuple(found.share for found in self.measuring),
+            famous=tuple(found.share for found in self._of("famous")),
+            threshold=self.threshold.share if isinstance(self.threshold, Threshold) else None,
+        )
 
     def _guided(self) -> Measured:
         """The mean gain in share over the neutral prompt, on items judged under both."""

@@ -83,6 +83,13 @@ class OptionsFindings(Record, omit_defaults=False):
     p_adjusted: float | None = None
 
 
+class OptionsResult(Record, omit_defaults=False):
+    """What a probe of options found, column by column; ``left_out``: items without an option to mask, by reason."""
+
+    columns: tuple[OptionsFindings, ...]
+    left_out: dict[str, int]
+
+
 def masked(item: Item, role: str) -> Masked | str:
     """An item with one of its wrong options masked; or why it has none to mask.
 
@@ -135,11 +142,14 @@ def options_questions(probe: OptionsProbe) -> tuple[Question, ...]:
 
 def find_options(
     probe: OptionsProbe, cards: Sequence[Column], replies: Mapping[Task, Replied]
-) -> tuple[OptionsFindings, ...]:
+) -> OptionsResult:
     """What the replies say, column by column."""
     rows = [_findings(probe, card.id, replies) for card in cards]
     values = adjusted([row.p for row in rows])
-    return tuple(msgspec.structs.replace(row, p_adjusted=p) for row, p in zip(rows, values, strict=True))
+    pairs = zip(rows, values, strict=True)
+    return OptionsResult(
+        columns=tuple(msgspec.structs.replace(row, p_adjusted=p) for row, p in pairs), left_out=probe.left_out
+    )
 
 
 def _findings(probe: OptionsProbe, column: str, replies: Mapping[Task, Replied]) -> OptionsFindings:
