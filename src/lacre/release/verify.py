@@ -561,31 +561,29 @@ def claim_of(content: bytes, where: str) -> Claim:
     envelope = parsed(content[:-1], where)
     try:
         (signature,) = envelope["signatures"]
-        keys = set(envelope), set(signature)
         payload = from_base64(envelope["payload"], where)
         statement = parsed(payload, f"{where}, its statement")
         subjects = {each["name"]: each["digest"]["sha256"] for each in statement["subject"]}
-        predicate = statement["predicate"]
-        plain = {"_type": STATEMENT, "predicateType": statement["predicateType"], "predicate": predicate}
+        predicate, kind = statement["predicate"], statement["predicateType"]
+        # Whatever else stands in one of them would be signed, and mean nothing to anybody.
+        plain = {"_type": STATEMENT, "predicateType": kind, "predicate": predicate}
         plain["subject"] = [{"name": name, "digest": {"sha256": subjects[name]}} for name in sorted(subjects)]
-        if (
-            keys != ({"payload", "payloadType", "signatures"}, {"keyid", "sig"})
-            or envelope["payloadType"] != PAYLOAD_TYPE
-            or statement != plain
-            or not isinstance(predicate, dict)
-        ):
-            raise KeyError
-        return Claim(
+        whole = {"payload": envelope["payload"], "payloadType": PAYLOAD_TYPE, "signatures": [signature]}
+        found = Claim(
             where,
             payload,
-            statement["predicateType"],
+            kind,
             subjects,
             predicate,
             str(signature["keyid"]),
             from_base64(signature["sig"], where),
         )
+        good = (envelope, statement) == (whole, plain) and set(signature) == {"keyid", "sig"}
     except (KeyError, TypeError, ValueError, AttributeError):
         raise Wrong(f"{where}: was changed: it is no signed statement") from None
+    if not good or not isinstance(predicate, dict):
+        raise Wrong(f"{where}: was changed: it is no signed statement")
+    return found
 
 
 # 6 The ledger: a chain of lines, each with the hash of the one before, some of them signed.
@@ -964,18 +962,19 @@ def randomness_of(source: Json, content: bytes, where: str) -> bytes:
         result = json.loads(content)
         if source["kind"] == "drand":
             value = hashlib.sha256(bytes.fromhex(result["signature"])).digest()
-            if (
-                result["round"] != source["round"]
-                or result.get("randomness", value.hex()).lower() != value.hex()
-            ):
-                raise KeyError
-            return value
-        tickets = result["dezenasSorteadasOrdemSorteio"]
-        if result["numero"] != source["draw"] or len(tickets) != 5:
-            raise KeyError
-        return f"{source['draw']}:{','.join(f'{int(ticket):05d}' for ticket in tickets)}".encode()
+            named, due = (
+                (result["round"], result.get("randomness", value.hex()).lower()),
+                (source["round"], value.hex()),
+            )
+        else:
+            tickets = result["dezenasSorteadasOrdemSorteio"]
+            value = f"{source['draw']}:{','.join(f'{int(ticket):05d}' for ticket in tickets)}".encode()
+            named, due = (result["numero"], len(tickets)), (source["draw"], 5)
     except (ValueError, KeyError, TypeError, AttributeError):
         raise Wrong(f"{where}: does not hold the randomness that was frozen") from None
+    if named != due:
+        raise Wrong(f"{where}: does not hold the randomness that was frozen")
+    return value
 
 
 def due_of(source: Json, where: str) -> str:
@@ -1033,7 +1032,12 @@ def draw(items: Sequence[Json], seed: bytes, share: Fraction, age_cap: int) -> D
             quotas[cell] += 1
             at += 1
     free = [i for i in ordered if i["commitment"] not in forced]
-    together = _passages(free, count, compelled, share, prf, mark("v"))
+    rates = {
+        cell: max(Fraction(0), (share * n - compelled[cell]) / (n - compelled[cell]))
+        for cell, n in count.items()
+        if n > compelled[cell]
+    }
+    together = _passages(free, rates, prf, mark("v"))
     grouped = Counter(i["cell"] for i in together)
     opens = set(forced) | {i["commitment"] for i in together}
     sizes = Counter(i.get("group") for i in free if i.get("group"))
@@ -1064,23 +1068,16 @@ def draw(items: Sequence[Json], seed: bytes, share: Fraction, age_cap: int) -> D
 
 
 def _passages(
-    free: Sequence[Json],
-    count: Mapping[str, int],
-    compelled: Mapping[str, int],
-    share: Fraction,
-    prf: Callable[..., bytes],
-    at: Fraction,
+    free: Sequence[Json], rates: Mapping[str, Fraction], prf: Callable[..., bytes], at: Fraction
 ) -> list[Json]:
-    """The items of passages that open together: systematic sampling, passages of the same cells side by side."""
+    """The items of passages that open together: systematic sampling, passages of the same cells side by side.
+
+    ``rates``: by cell, the chance that is left for an item that need not open.
+    """
     by_group: dict[str, list[Json]] = defaultdict(list)
     for item in free:
         if item.get("group"):
             by_group[item["group"]].append(item)
-    rates = {
-        cell: max(Fraction(0), (share * n - compelled[cell]) / (n - compelled[cell]))
-        for cell, n in count.items()
-        if n > compelled[cell]
-    }
 
     def place(bundle: list[Json]) -> tuple[bytes, bytes]:
         return prf("cells", *sorted(i["cell"] for i in bundle)), prf("group", bundle[0]["commitment"])
@@ -1446,22 +1443,23 @@ class Inspection:
         )
 
     def manifest(self) -> tuple[str, Iterable[str]]:
-        """SHA256SUMS names every file but itself, its signature and that one's stamp."""
+        """SHA256SUMS is the one that the statement names, and lists every file but itself and what signs it."""
         content = self.tree.read(SUMS)
         self.package, self.sums = sha256(content), read_sums(content)
         here = set(self.tree.files)
         faults = [f"{name}: is missing" for name in sorted({*self.sums, ENVELOPE} - here)]
         faults += [f"{name}: is not in {SUMS}" for name in sorted(here - set(self.sums) - set(UNLISTED))]
+        if ENVELOPE in here:
+            self.claim = claim_of(self.tree.read(ENVELOPE, MOST_ENVELOPE), ENVELOPE)
+            if self.claim.subjects != {SUMS: self.package}:
+                faults.append(f"{SUMS}: was changed: the statement in {ENVELOPE} names another")
         beside = ", ".join(name for name in UNLISTED if name in here)
-        return (
-            f"{SUMS} lists {len(self.sums)} files, and all but {beside} are listed; package {self.package}",
-            faults,
-        )
+        says = f"{SUMS} lists {number_of(len(self.sums), 'file')}: all but {beside}; package {self.package}"
+        return says, faults
 
     def all_files(self) -> tuple[str, Iterable[str]]:
         """Every listed file has the hash of its line."""
-        self.claim = claim_of(self.tree.read(ENVELOPE, MOST_ENVELOPE), ENVELOPE)
-        said = self.claim.predicate["package"]
+        said = self._claim().predicate["package"]
         size = sum(self.tree.files[name].size for name in self.sums)
         wrong = differing(self.tree, self.sums, int(said["bytes"]), self.progress)
         faults = [f"{name}: is not the file that {SUMS} lists" for name in wrong]
@@ -1482,23 +1480,20 @@ class Inspection:
     def signature(self) -> tuple[str, Iterable[str]]:
         """The statement is signed by a key that the ledger lets sign, over this manifest and this ledger."""
         ledger = self._ledger()
-        self.claim = self.claim or claim_of(self.tree.read(ENVELOPE, MOST_ENVELOPE), ENVELOPE)
-        refuse_other_release(self.claim, ledger, self.package, None)
-        if self.claim.predicate["ledger"]["lines"] != len(ledger.lines):
+        claim = self._claim()
+        refuse_other_release(claim, ledger, self.package, None)
+        if claim.predicate["ledger"]["lines"] != len(ledger.lines):
             raise Wrong(f"{LEDGER}: is not the one that was signed: lines were added")
-        key = ledger.keys[self.claim.keyid]
+        key = ledger.keys[claim.keyid]
         body = b"".join(
             line for line in self.tree.read(KEY).splitlines() if b"-" not in line and b" " not in line
         )
         if base64.b64decode(body)[-32:] != key.raw:
             raise Wrong(f"{KEY}: is not the key that signed")
-        due = self.claim.predicate["next_due"]
+        due = claim.predicate["next_due"]
         if due is not None:
             self.notes.append(f"the next release is due on {due[:10]}: from then on, ask for a newer one")
-        return (
-            f"release {self.claim.predicate['release']}, signed by '{key.name}', key {self.claim.keyid}",
-            (),
-        )
+        return f"release {claim.predicate['release']}, signed by '{key.name}', key {claim.keyid}", ()
 
     def chain(self) -> tuple[str, Iterable[str]]:
         """The ledger names every release before this one, and each of them is what it says."""
@@ -1535,14 +1530,14 @@ class Inspection:
                 "cells": dict(cells),
                 "root": rows_root(bench.sealed.values()),
             }
-            if found != said:
-                faults.append(f"{name}: its sealed items are not the {said.get('private')} that were signed")
+            if found != signed:
+                faults.append(
+                    f"{name}: its sealed items are not the {signed.get('private')} that were signed"
+                )
         sealed = sum(len(bench.sealed) for bench in self.benches)
         batches = sum(len(bench.batches) for bench in self.benches)
-        return (
-            f"{number_of(sealed, 'sealed item')}, {number_of(batches, 'batch')}; counts per cell and Merkle roots are those signed",
-            faults,
-        )
+        said = f"{number_of(sealed, 'sealed item')}, {number_of(batches, 'batch')}"
+        return f"{said}; counts per cell and Merkle roots are those signed", faults
 
     def openings(self) -> tuple[str, Iterable[str]]:
         """Every opened item is the one that was committed to, and stands in the open layer as it was opened."""
@@ -1582,16 +1577,13 @@ class Inspection:
 
     def trust_key(self) -> tuple[str, Iterable[str]]:
         """The signing key is the one that the reader trusts, or was let in by it."""
-        assert self.claim is not None
-        wanted = str(self.fingerprint).lower()
-        if not descends(self._ledger(), self.claim.keyid, wanted):
-            raise Wrong(f"signed by key {self.claim.keyid}, which is not {wanted} and was not let in by it")
+        wanted, keyid = str(self.fingerprint).lower(), self._claim().keyid
+        if not descends(self._ledger(), keyid, wanted):
+            raise Wrong(f"signed by key {keyid}, which is not {wanted} and was not let in by it")
         self.trusted = True
-        same = self.claim.keyid == wanted
         return (
-            "signed by the key that you trust" if same else "signed by a key that the one you trust let in",
-            (),
-        )
+            "signed by" if keyid == wanted else "signed by a key let in by"
+        ) + " the key that you trust", ()
 
     def trust_previous(self) -> tuple[str, Iterable[str]]:
         """Each release that the reader trusts is this one, or one before it in an unbroken line."""
@@ -1624,6 +1616,11 @@ class Inspection:
         if self.ledger is None:
             raise Wrong(f"{LEDGER}: was not read")
         return self.ledger
+
+    def _claim(self) -> Claim:
+        if self.claim is None:
+            raise Wrong(f"{ENVELOPE}: was not read")
+        return self.claim
 
     def outcome(self) -> Outcome:
         """What all checks come to."""
