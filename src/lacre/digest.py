@@ -42,6 +42,21 @@ def canonical(value: object) -> bytes:
     return rfc8785.dumps(msgspec.to_builtins(value))
 
 
+def is_canonical(value: object, content: bytes) -> bool:
+    """Whether ``content`` is the canonical JSON of ``value``; not so where the value has none, or none in reach.
+
+    >>> is_canonical({"a": 1}, b'{"a":1}'), is_canonical({"a": 2**60}, b'{"a":1152921504606846976}')
+    (True, False)
+    """
+    try:
+        return canonical(value) == content
+    except (
+        ValueError,
+        RecursionError,
+    ):  # a number too large, or nested past all reason: nobody wrote it here
+        return False
+
+
 def leaf_hash(leaf: bytes) -> bytes:
     """The hash of one leaf of a tree: 32 bytes (RFC 6962, section 2.1)."""
     return hashlib.sha256(LEAF + leaf).digest()

@@ -141,12 +141,12 @@ def test_an_insider_who_keeps_an_over_exposed_item_back_is_named(play: Stage) ->
     )
 
 
-def test_a_cap_that_is_not_the_rules_is_noted(play: Stage) -> None:
+def test_a_cap_that_is_not_the_rules_is_named(play: Stage) -> None:
     play.freeze()
     with_freeze(play, 1, lambda f: msgspec.structs.replace(f, exposure_cap=0, age_cap=9))
-    notes = play.audit().notes
-    assert "exemplo/1: its exposure cap is 0; the rules say 2" in notes
-    assert "exemplo/1: its age cap is 9; the rules say 3" in notes
+    found = said(play.audit())
+    assert "its exposure cap is 0; the rules say 2, and have not changed since" in found
+    assert "its age cap is 9; the rules say 3, and have not changed since" in found
 
 
 def test_showings_after_the_freeze_count_for_the_next_one(play: Stage) -> None:

@@ -172,7 +172,7 @@ def _closing(court: _Court, number: int, rules: Rules) -> RoundAudit:
     stamped_at = _stamp(court, name, folder, signed)
     if split is not None:
         _collect(court, name, folder, draw_faults(public, court.rows, signed, split, court.notes))
-    court.notes.extend(_rule_notes(public, frozen, rules))
+    _hold_to_rules(court, name, signed, rules)
     failed_now = any(finding.round == name for finding in court.findings)
     standing, why = _standing(split is not None, failed_now, stamped_at, (folder / STAMP_FILE).is_file())
     openings = court.rows.openings.get(number, []) if split is not None else []
@@ -273,8 +273,28 @@ def _between(known: History, name: str) -> range:
     return range((carried or freezes[-1:])[0].line + 1, sys.maxsize if split is None else split.line)
 
 
-def _rule_notes(public: Public, frozen: Frozen, rules: Rules) -> Iterator[str]:
-    """Where a freeze stands on other rules than those of today. They may change, in public, between closings."""
+def _hold_to_rules(court: _Court, name: str, signed: SignedFreeze, rules: Rules) -> None:
+    """Where a freeze stands on other rules than those of today: a note, for they may change, in public, between
+    closings; a finding where the files are the very ones that it names."""
+    public, frozen = court.public, signed.frozen
+    today = settings_digests(public.registry, public.benchmark)
+    same = ("rules.toml", f"{public.benchmark}/benchmark.toml")
+    unchanged = all(place in today and frozen.settings.get(place) == today[place] for place in same)
+    for what in _other_rules(frozen, rules):
+        if unchanged:
+            court.accuse(
+                name, public.folder(frozen.number) / FREEZE_FILE, f"{what}, and have not changed since"
+            )
+        else:
+            court.notes.append(f"{name}: {what}")
+    changed = sorted(place for place, digest in frozen.settings.items() if today.get(place) != digest)
+    # Only of the last freeze: files change in the course of the rounds, and a closing stands on those it had.
+    if changed and frozen.number == _last(public):
+        court.notes.append(f"{name}: not what they were when it was frozen: {', '.join(changed)}")
+
+
+def _other_rules(frozen: Frozen, rules: Rules) -> Iterator[str]:
+    """What a freeze says otherwise than the rules."""
     share = rules.split.first_open if frozen.number == 1 else rules.rounds.rotation_open
     for what, then, now in (
         ("share", frozen.share, share),
@@ -282,12 +302,9 @@ def _rule_notes(public: Public, frozen: Frozen, rules: Rules) -> Iterator[str]:
         ("exposure cap", frozen.exposure_cap, rules.rounds.exposure_cap),
     ):
         if then != now:
-            yield f"{frozen.round}: its {what} is {then}; the rules say {now}"
-    today = settings_digests(public.registry, public.benchmark)
-    changed = sorted(place for place, digest in frozen.settings.items() if today.get(place) != digest)
-    # Only of the last freeze: files change in the course of the rounds, and a closing stands on those it had.
-    if changed and frozen.number == _last(public):
-        yield f"{frozen.round}: not what they were when it was frozen: {', '.join(changed)}"
+            yield f"its {what} is {then}; the rules say {now}"
+    if missing := sorted(set(rules.vetting.required_corpora) - set(frozen.corpora)):
+        yield f"its items were not vetted against {', '.join(missing)}; the rules require it"
 
 
 def _notes(court: _Court, first: str | None, key: str | None) -> Iterator[str]:

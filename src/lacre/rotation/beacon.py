@@ -205,6 +205,8 @@ def _decoded(content: bytes, kind: type[T], where: str, todo: str) -> T:
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         what = explained(error, kind) if isinstance(error, msgspec.DecodeError) else "is not UTF-8"
         raise InputError(where, what, todo) from None
+    except RecursionError:
+        raise InputError(where, "is nested too deep", todo) from None
 
 
 def _chain(source: DrandRound) -> drand.Chain:

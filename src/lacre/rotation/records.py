@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from lacre.digest import canonical, sha256
+from lacre.digest import canonical, is_canonical, sha256
 from lacre.draw import Drawn, Ticket
 from lacre.errors import Fault, InputError, IntegrityError, RecordError
 from lacre.jsonl import read_bytes, read_lines
@@ -287,9 +287,9 @@ def read_draw(content: bytes, where: str | Path) -> DrawRecord:
     """
     try:
         record = msgspec.json.decode(content, type=DrawRecord)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise IntegrityError(f"{where}: was changed: {error}. Get it again from who published it.") from None
-    if record_bytes(record) != content:
+    if not content.endswith(b"\n") or not is_canonical(record, content[:-1]):
         raise IntegrityError(
             f"{where}: was changed: it is not in canonical form. Get it again from who published it."
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -169,17 +169,25 @@ def open_layer_complaints(public: Public, known: Rows) -> Iterator[Complaint]:
     for number, openings in known.openings.items():
         path, name = open_items_path(public, number), round_name(public.benchmark, number)
         try:
-            items = {item.id: item for item in read(path, Item)} if path.is_file() else {}
+            items = read(path, Item) if path.is_file() else []
         except LacreError as error:
             yield name, path, str(error).removeprefix(f"{path}:")
             continue
-        for opened in openings:
-            item = items.get(opened.id)
-            if not counts(public.history, opened.id, opened.why):
-                continue
-            if item is None:
-                yield name, path, f"item '{opened.id}' was opened, and is not there"
+        due = {o.id: o for o in openings if counts(public.history, o.id, o.why)}
+        for id in sorted(set(due) - {item.id for item in items}):
+            yield name, path, f"item '{id}' was opened, and is not there"
+        for item in items:
+            opened = due.get(item.id)
+            if opened is None:
+                yield (
+                    name,
+                    path,
+                    f"item '{item.id}' stands there, and was not opened to go on as an open item",
+                )
             elif item.payload != opened.payload:
-                yield name, path, f"item '{opened.id}' is not the one that was opened"
+                yield name, path, f"item '{item.id}' is not the one that was opened"
             elif cell_name(item.cell) != cell_name(opened.cell):
-                yield name, path, f"item '{opened.id}' is of another cell than when it was opened"
+                yield name, path, f"item '{item.id}' is of another cell than when it was opened"
+        for id, times in Counter(item.id for item in items).items():
+            if times > 1:
+                yield name, path, f"item '{id}' stands there {times} times"

@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeVar
 
 import msgspec
 
-from lacre.digest import canonical
+from lacre.digest import canonical, is_canonical
 from lacre.errors import IntegrityError, sentence
 from lacre.registry.events import Hash
 from lacre.registry.ledger import Signer
@@ -110,7 +110,7 @@ def verify(content: bytes, keys: Mapping[str, PublicKey], where: str | Path) -> 
         IntegrityError: the envelope was changed, or none of these keys made it.
     """
     envelope = _decoded(content.removesuffix(b"\n"), Envelope, where)
-    if canonical(envelope) + b"\n" != content:
+    if not content.endswith(b"\n") or not is_canonical(envelope, content[:-1]):
         raise _changed(where, "the envelope is not in canonical form")
     signature = envelope.signatures[0]
     key = keys.get(signature.keyid)
@@ -126,7 +126,7 @@ def verify(content: bytes, keys: Mapping[str, PublicKey], where: str | Path) -> 
     if not key.signed(pae(payload), _bytes(signature.sig, where)):
         raise _changed(where, f"key {signature.keyid[:16]}... did not sign this")
     claim = _decoded(payload, Statement, where)
-    if canonical(claim) != payload:
+    if not is_canonical(claim, payload):
         raise _changed(where, "the statement is not in canonical form")
     return Signed(statement=claim, key=signature.keyid)
 
@@ -149,7 +149,7 @@ def _bytes(text: str, where: str | Path) -> bytes:
 def _decoded(content: bytes, kind: type[T], where: str | Path) -> T:
     try:
         return msgspec.json.decode(content, type=kind)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise _changed(where, f"it is no {kind.__name__.lower()}") from None
 
 

@@ -359,7 +359,7 @@ def _decoded(content: bytes, kind: type[T], place: Path) -> T:
     """A record. What is wrong is told by field, never by value."""
     try:
         return msgspec.json.decode(content, type=kind)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         missing = re.search(r"missing required field `(\w+)`", str(error))
         what = f"holds no {missing[1]}" if missing else f"holds no {kind.__name__.lower()}"
         raise IntegrityError(sentence(place, what, _RESTORE)) from None
