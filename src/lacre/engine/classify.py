@@ -11,23 +11,23 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple, assert_never
 
 from lacre.engine.confidence import Confidence, confidence, without_confidence
+from lacre.engine.denials import taken_back
+from lacre.engine.forms import is_letter
+from lacre.engine.joins import joined, rival
 from lacre.engine.letters import (
     CHANGE,
     Assertion,
     Strength,
     assertions,
-    is_letter,
-    joined,
     letters_of,
     listing,
-    rival,
     wrong_one,
 )
 from lacre.engine.phrases import PREMISE, phrase
 from lacre.engine.questions import Stretch, stretches
-from lacre.engine.readable import Readable, readable, structured
+from lacre.engine.readable import BOXED, Readable, readable, sentences, structured
 from lacre.engine.replies import Answered, Failed, Refused, Reply, Truncated
-from lacre.engine.texts import mismatch, named_alone, supports
+from lacre.engine.texts import beside, is_own, mismatch, named_alone, supports
 from lacre.registry.records import Record
 from lacre.scoring.outcomes import Expects, Outcome
 
@@ -39,6 +39,9 @@ SEVERAL = "several letters are asserted"
 LISTED = "options are listed and none is chosen"
 QUESTIONS = "several questions are answered, and which one is the item's cannot be told"
 WRONG_ONE = "the option that is wrong is singled out"
+TAKEN_BACK = "a letter is asserted and taken back"
+INITIAL = "a letter may be an initial"
+BESIDE = "words of refusal or abstention stand beside a letter"
 DOUBTS = "the reply doubts the question itself"
 OPEN = "an open-ended answer, for the judges"
 
@@ -57,6 +60,21 @@ _JSON_NAMES = (
 
 FOLLOWING = 400
 """Characters after a letter that are compared with its option's text."""
+
+# A letter and signs that say nothing against it; "~B", "B?", "B+" and "❌ B" are no letters alone.
+_ALONE = re.compile(
+    rf"(?:[\s\"'“”‘’«»()\[\].,:;*_`>•→✅✔☑👉➡👍✓{BOXED}]|[-–—#]+\s)*(?P<l>[A-Za-z])(?!['’*])[\"'”’»)\]*_`]*\s*[.:,;!]?[\s\"'”’»)\]✅✔☑👍✓]*"
+)
+
+# "Resposta: E, ou seja, Curitiba": the words after these are still the letter's.
+_THAT_IS = re.compile(
+    r"^(?:(?:portanto|ou\s+seja|isto\s+é|a\s+saber|logo|that\s+is|i\.e\.|=|→|->)\s*[,:]?\s*)+", re.IGNORECASE
+)
+_OPTION = re.compile(r"^\W*[A-Za-z]\s*[).:\]–—-]")
+_NAME = r"(?:[A-ZÀ-Ý][\w-]*|[IVX]+)(?:\s+(?:[A-ZÀ-Ý][\w-]*|d[aeo]s?|[IVX]+))*"
+_INITIAL = re.compile(rf"^\.\s+(?:[a-zà-ÿ]+\s*(?:[,.;]|$)|{_NAME}\s*[.!]?\s*$)|^\.\s*[A-Z]\.")
+_DOM = re.compile(r"^\.\s+[A-ZÀ-Ý]\w+\s+[IVX]+\b")
+"""What may make a letter an initial: "D. Pedro II", "E. coli"."""
 
 # "A alternativa D. a CORRETA": these words tell of the letter, and are no option's text.
 _PREDICATE = re.compile(
@@ -204,9 +222,11 @@ def _by_state(
 def _read(text: str, options: Mapping[str, str], number: int | None, stated: Confidence) -> _Found:
     fields = structured(text)
     if fields is not None and options:
-        said = next((fields[name] for name in _JSON_NAMES if name in fields), None)
-        if isinstance(said, str) and (inner := _decide(readable(said), options)).letter is not None:
-            return inner._replace(rule="JSON field", span=(0, len(text)))
+        said = {
+            _decide(readable(str(fields[name])), options).letter for name in _JSON_NAMES if name in fields
+        }
+        if len(said) == 1 and (letter := said.pop()) is not None:
+            return _Found(letter=letter, rule="JSON field", span=(0, len(text)))
         return _Found(undecided="the reply is JSON without one letter")
     read = readable(without_confidence(text, stated))
     if not options:
@@ -248,16 +268,19 @@ def _decide(read: Readable, options: Mapping[str, str]) -> _Found:
     """The decision on text that answers one question."""
     read = read.stripped()
     letters = letters_of(options)
-    alone = re.sub(r"^\W+|\W+$", "", read.text)
-    if len(alone) == 1 and alone.upper() in letters:
-        at = read.text.index(alone)
-        return _letter(read, Assertion(alone.upper(), "letter alone", Strength.LABEL, at, at + 1, at))
+    if (alone := _ALONE.fullmatch(read.text)) and alone["l"].upper() in letters:
+        at = alone.start("l")
+        return _letter(read, Assertion(alone["l"].upper(), "letter alone", Strength.LABEL, at, at + 1, at))
     found = assertions(read, letters)
     chosen = _chosen(read, found)
     if isinstance(chosen, str):
         return _Found(undecided=chosen)
-    if chosen is not None and rival(read, chosen, letters):
+    if chosen is not None and rival(read, chosen.letter, chosen.end, letters):
         return _Found(undecided=SEVERAL)
+    if chosen is not None and taken_back(
+        read, chosen.letter, max(each.end for each in found if each.letter == chosen.letter)
+    ):
+        return _Found(undecided=TAKEN_BACK)
     if chosen is not None:
         return _checked(read, chosen, options)
     if wrong_one(read, letters):
@@ -270,10 +293,10 @@ def _decide(read: Readable, options: Mapping[str, str]) -> _Found:
             span=(read.places[named.start], read.places[named.end]),
         )
     if phrased := _phrased(read):
-        return phrased
+        return _Found(undecided=BESIDE) if _letters_stand(read, letters) else phrased
     if listing(read, letters):
         return _Found(undecided=LISTED)
-    return _Found(undecided=SEVERAL if _several(read, letters) else NOTHING)
+    return _Found(undecided=SEVERAL if len(_letters_stand(read, letters)) > 1 else NOTHING)
 
 
 def _chosen(read: Readable, found: Sequence[Assertion]) -> Assertion | str | None:
@@ -325,6 +348,8 @@ def _checked(read: Readable, chosen: Assertion, options: Mapping[str, str]) -> _
         whole = own and chosen.strength <= Strength.OPENING and _is_all(read, chosen, following)
         if why := mismatch(chosen.letter, following, options, near=own, whole=whole):
             return _Found(undecided=why)
+    if _initial(read, chosen, options):
+        return _Found(undecided=INITIAL)
     if why := _other_text(read, chosen, options):
         return _Found(undecided=why)
     return _letter(read, chosen)
@@ -341,6 +366,7 @@ def _places(read: Readable, letter: str) -> list[int]:
 def _following(read: Readable, at: int) -> str:
     """The words right after a letter, to the end of their line."""
     rest = read.text[at + 1 : at + 1 + FOLLOWING].split("\n")[0].lstrip("\"'”’)].:,–—- (“")
+    rest = _THAT_IS.sub("", rest)
     return "" if _PREDICATE.match(rest) else rest
 
 
@@ -358,7 +384,31 @@ def _other_text(read: Readable, chosen: Assertion, options: Mapping[str, str]) -
         before = named_alone(read.part(0, chosen.at - 1), options)
         named += [before] if before else []
     other = next((found.letter for found in named if found.letter != chosen.letter), None)
+    other = other or _text_near(read, chosen, options)
     return other and f"letter {chosen.letter} is asserted beside the text of option {other}"
+
+
+def _text_near(read: Readable, chosen: Assertion, options: Mapping[str, str]) -> str | None:
+    """Another option whose text stands before the letter in its sentence, or is named in the sentence next to it."""
+    spans = sentences(read.text)
+    place = next((n for n, (start, end) in enumerate(spans) if start <= chosen.at < end), None)
+    if place is None:
+        return None
+    if other := beside(read.part(spans[place][0], chosen.at), chosen.letter, options):
+        return other
+    for start, end in spans[max(0, place - 1) : place] + spans[place + 1 : place + 2]:
+        named = None if _OPTION.match(read.text[start:end]) else named_alone(read.part(start, end), options)
+        if named and named.letter != chosen.letter and not options[named.letter].strip()[:1].isdecimal():
+            return named.letter
+    return None
+
+
+def _initial(read: Readable, chosen: Assertion, options: Mapping[str, str]) -> bool:
+    """Whether a letter may be somebody's initial or a species': "D. Pedro II", "E. coli", against its option's text."""
+    rest = read.text[chosen.at + 1 : chosen.at + 1 + FOLLOWING].split("\n")[0]
+    following = _following(read, chosen.at)
+    initial = _INITIAL.match(rest) or (chosen.letter == "D" and _DOM.match(rest))
+    return bool(following and initial) and not is_own(chosen.letter, following, options)
 
 
 def _letter(read: Readable, chosen: Assertion) -> _Found:
@@ -378,11 +428,10 @@ def _phrased(read: Readable, *, open_ended: bool = False) -> _Found | None:
     return _Found(outcome=said.outcome, rule=said.rule, span=(read.places[said.start], read.places[said.end]))
 
 
-def _several(read: Readable, letters: frozenset[str]) -> bool:
-    """Whether two or more letters stand there as letters."""
-    seen = {
+def _letters_stand(read: Readable, letters: frozenset[str]) -> set[str]:
+    """The letters that stand there as letters."""
+    return {
         read.text[at]
         for at in range(len(read.text))
         if read.text[at] in letters and (is_letter(read, at, named=False) or joined(read, at, letters))
     }
-    return len(seen) > 1

@@ -14,6 +14,9 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
+from lacre.engine.denials import denied_after, denied_before, exemplary, quoted, supposed
+from lacre.engine.forms import ABOUT, CLOSE, IS, LETTER, LINK, NOUN, ONE, OPEN, RIGHT, RIGHTS, STOP, is_letter
+from lacre.engine.joins import joined
 from lacre.engine.readable import BOXED, Readable
 
 
@@ -44,26 +47,6 @@ class Assertion(NamedTuple):
     final: bool = False
 
 
-_NOUN = r"(?:alternativa|letra|opcao|option|alternative|letter|choice|item|assertiva)"
-_RIGHT = (
-    r"(?:corret[ao]|cert[ao]|adequad[ao]|apropriad[ao]|verdadeir[ao]|escolhid[ao]|final|definitiv[ao]|coerente"
-    r"|plausivel|provavel|proxim[ao]|indicad[ao]|complet[ao]|best|correct|right|chosen|likely|accurate|appropriate)"
-)
-_RIGHTS = rf"(?:\s+(?:(?:a|the)\s+)?(?:(?:mais|melhor|most|unica)\s+)?{_RIGHT}(?:\s+e\s+{_RIGHT})?)"
-_IS = r"(?:e|eh|seria|seja|sera|deve\s+ser|deveria\s+ser|so\s+pode\s+ser|is|would\s+be|must\s+be|should\s+be)"
-_LINK = rf"(?:\s*(?::|=|->|=>|→|—|–|-)\s*|\s+{_IS}\s*:?\s+|\s+{_IS}\s*:\s*)"
-_THE = r"(?:(?:a|o|the|como)\s+|(?:claramente|portanto|realmente)\s*,?\s+){0,3}"
-_OPEN = rf"[\"'“”‘’«(\[{BOXED}\s]*"
-_LETTER = r"(?P<l>[a-z])(?!\w)"
-_CLOSE = r"[\"'“”‘’»)\]]*"
-_ONE = rf"{_THE}(?P<noun>{_NOUN}{_RIGHTS}?\s*:?\s+(?:(?:e\s+)?(?:a|o)\s+)?)?{_OPEN}{_LETTER}{_CLOSE}"
-_ABOUT = (
-    r"(?:\s+(?:a|da|para\s+a|desta|dessa|to|for|of)\s+(?:(?:the|this|sua)\s+)?"
-    r"(?:\w+\s+)?(?:questao|pergunta|question)(?:\s+\d+)?)?"
-)
-
-_STOP = r"(?=\s*(?:[.!;:\n]|$|,\s*(?:e\s+nao|nao|pois|porque|ja\s+que|uma\s+vez)|\s(?:pois|porque|ja\s+que|because)\b))"
-
 _CHANGE = (
     r"\b(?:espere|espera|pensando\s+(?:melhor|bem)|reconsider\w+|refazendo|revendo|corrigindo|corrijo|correcao|na\s+verdade|"
     r"melhor\s+dizendo|ou\s+melhor|qu(?:er|is|ero)\s+dizer|minto|retific\w+|mudo|mudei|enganei|errei|equivoc\w+|desculpe|opa|ops"
@@ -72,57 +55,59 @@ _CHANGE = (
 )
 CHANGE = re.compile(_CHANGE)
 
+_ANSWER = r"(?:resposta|gabarito(?:\s+oficial)?|answer|resp\.?|solucao|respuesta|risposta|reponse|antwort)"
+
 _PATTERNS: tuple[tuple[str, Strength, str], ...] = (
     (
         "label",
         Strength.LABEL,
-        rf"\b(?:resposta|gabarito(?:\s+oficial)?|answer|resp\.?|solucao){_RIGHTS}{{0,2}}{_ABOUT}{_LINK}{_ONE}",
+        rf"(?<!conjunto )\b{_ANSWER}{RIGHTS}{{0,2}}{ABOUT}{LINK}{ONE}",
     ),
-    ("label", Strength.LABEL, rf"(?:^|\n)[^\w\n]*(?:r|gab|res|resp)\s*[.:]\s*[.:]?\s*{_ONE}"),
+    ("label", Strength.LABEL, rf"(?:^|\n)[^\w\n]*(?:r|gab|res|resp)\s*[.:]\s*[.:]?\s*{ONE}"),
     (
         "label",
         Strength.LABEL,
-        rf"\b(?:resposta|gabarito|answer)\s*,?\s+(?P<noun>{_NOUN})\s+{_OPEN}{_LETTER}{_CLOSE}",
+        rf"\b(?:resposta|gabarito|answer)\s*,?\s+(?P<noun>{NOUN})\s+{OPEN}{LETTER}{CLOSE}",
     ),
-    ("boxed", Strength.LABEL, rf"{BOXED}\s*(?P<noun>)\(?{_LETTER}{_CLOSE}"),
+    ("boxed", Strength.LABEL, rf"{BOXED}\s*(?P<noun>)\(?{LETTER}{CLOSE}"),
     (
         "option label",
         Strength.LABEL,
-        rf"(?:^|\n)[^\w\n]*(?P<noun>{_NOUN}{_RIGHTS}?)\s*[:=]\s*{_OPEN}{_LETTER}{_CLOSE}",
+        rf"(?:^|\n)[^\w\n]*(?P<noun>{NOUN}{RIGHTS}?)\s*[:=]\s*{OPEN}{LETTER}{CLOSE}",
     ),
-    ("right option", Strength.ASSERTION, rf"\b{_NOUN}{_RIGHTS}{_ABOUT}{_LINK}{_ONE}"),
-    ("right option", Strength.ASSERTION, rf"\b{_RIGHT}\s+{_NOUN}{_ABOUT}{_LINK}{_ONE}"),
+    ("right option", Strength.ASSERTION, rf"\b{NOUN}{RIGHTS}{ABOUT}{LINK}{ONE}"),
+    ("right option", Strength.ASSERTION, rf"\b{RIGHT}\s+{NOUN}{ABOUT}{LINK}{ONE}"),
     (
         "right one",
         Strength.ASSERTION,
-        rf"\b(?:a|o|the)\s+(?:(?:unic[ao]|mais)\s+)?(?:{_RIGHT}|melhor){_LINK}{_ONE}",
+        rf"\b(?:a|o|the)\s+(?:(?:unic[ao]|mais)\s+)?(?:{RIGHT}|melhor){LINK}{ONE}",
     ),
     (
         "option is right",
         Strength.ASSERTION,
-        rf"\b(?P<noun>{_NOUN})\s+{_OPEN}{_LETTER}{_CLOSE}[.,:;]?\s*"
+        rf"\b(?P<noun>{NOUN})\s+{OPEN}{LETTER}{CLOSE}[.,:;]?\s*"
         r"(?:,?[\"“(][^\"”)\n]{1,200}[\"”)],?)?\s*(?:,[^,.\n]{1,80},)?"
         r"\s*(?:(?:tambem|also)\s+)?(?:e|esta|seria|is)\s+(?:(?:tambem|also)\s+)?(?:a\s+|o\s+|the\s+)?(?:(?:unic[ao]|mais|melhor|most)\s+)?"
-        rf"(?:(?:resposta|{_NOUN}|one)\s+)?(?:que\s+melhor|que\s+mais|{_RIGHT}|resposta|melhor|answer)\b",
+        rf"(?:(?:resposta|{NOUN}|one)\s+)?(?:que\s+melhor|que\s+mais|{RIGHT}|(?:resposta|melhor|answer)(?=\s*(?:[.,;:)\n]|$|(?:pois|porque|para|a|da|mais|que\s+m\w+)\b)))(?!\w)",
     ),
     (
         "change of mind",
         Strength.ASSERTION,
         rf"{_CHANGE}[\s,.:;…!–—-]*(?:{_CHANGE}[\s,:]*)?(?:(?:a\s+)?(?:resposta|corret[ao]|cert[ao]|(?:the\s+)?answer)\s+)?"
-        rf"(?:(?:{_IS}|it\s+is|it's|it’s|fico\s+com|marco|para)\s+)?{_ONE}{_STOP}",
+        rf"(?:(?:{IS}|it\s+is|it's|it’s|fico\s+com|marco|para)\s+)?{ONE}{STOP}",
     ),
-    ("option is", Strength.ASSERTION, rf"\b(?:a|the)\s+{_NOUN}\s+{_IS}\s*:?\s+{_ONE}{_STOP}"),
+    ("option is", Strength.ASSERTION, rf"\b(?:a|the)\s+{NOUN}\s+{IS}\s*:?\s+{ONE}{STOP}"),
     (
         "it is",
         Strength.ASSERTION,
         r"(?:^|\n|[.,;:!?]\s+|\bmas\s+|\bbut\s+|\b(?:acho|acredito|creio|penso|diria|suponho)\s+que\s+(?:so\s+)?"
         r"|\bi\s+(?:think|believe|guess)\s+(?:that\s+)?)(?:e\s+sim|sim|e|eh|seja|seria|it's|it’s|it\s+is)\s+"
-        rf"{_ONE}{_STOP}",
+        rf"{ONE}{STOP}",
     ),
     (
         "option that",
         Strength.ASSERTION,
-        rf"\b{_NOUN}\s+(?:que|that|which)\s+[^.\n;]{{1,160}}?\s(?:e|seria|is)\s+{_ONE}",
+        rf"\b{NOUN}\s+(?:que|that|which)\s+[^.\n;]{{1,160}}?\s(?:e|seria|is)\s+{ONE}",
     ),
     (
         "choice",
@@ -130,21 +115,21 @@ _PATTERNS: tuple[tuple[str, Strength, str], ...] = (
         r"\b(?:marc(?:o|aria|arei|amos)|escolh(?:o|eria|erei|emos|i)|opt(?:o|aria|ei)|assinal(?:o|aria|arei)"
         r"|marque|assinale|escolha|sobra(?:ndo)?|resta(?:ndo)?|fic(?:o|aria|amos)|chut(?:o|aria)|respond(?:o|eria|erei)|apost(?:o|aria)|seleciono|vou"
         r"|choose|pick|select|answer|go\s+with|deve-se\s+(?:marcar|assinalar))\s+"
-        rf"(?:(?:por|pela|com|na|em|de|apenas|somente|so|marcar|assinalar|escolher|responder|with)\s+)*{_ONE}",
+        rf"(?:(?:por|pela|com|na|em|de|apenas|somente|so|marcar|assinalar|escolher|responder|with)\s+)*{ONE}",
     ),
     (
         "conclusion",
         Strength.ASSERTION,
         r"\b(?:portanto|logo|assim|entao|provavelmente|possivelmente|por\s+isso|dess[ae]\s+(?:forma|modo|maneira)|em\s+suma|so|"
-        rf"therefore|thus|hence)\s*[,:]?\s+(?:{_IS}\s+)?{_ONE}{_STOP}",
+        rf"therefore|thus|hence)\s*[,:]?\s+(?:{IS}\s+)?{ONE}{STOP}",
     ),
     (
         "option made right",
         Strength.ASSERTION,
         r"\b(?:torna(?:ndo)?|justifica(?:ndo)?|makes|making)\s+(?:a\s+|the\s+)?"
-        rf"(?P<noun>{_NOUN})\s+{_OPEN}{_LETTER}{_CLOSE}\.?\s*,?\s*(?:(?:como|as)\s+)?(?:(?:a|the)\s+)?{_RIGHT}\b",
+        rf"(?P<noun>{NOUN})\s+{OPEN}{LETTER}{CLOSE}\.?\s*,?\s*(?:(?:como|as)\s+)?(?:(?:a|the)\s+)?{RIGHT}\b",
     ),
-    ("named", Strength.MENTION, rf"\b(?P<noun>{_NOUN})\s*:?\s*{_OPEN}{_LETTER}{_CLOSE}"),
+    ("named", Strength.MENTION, rf"\b(?P<noun>{NOUN})\s*:?\s*{OPEN}{LETTER}{CLOSE}"),
 )
 
 # What a mention needs before it to count, where nothing plainer is said.
@@ -153,47 +138,22 @@ _POINTING = re.compile(
     r"|express[ao]\s+n[ao]|apresentad[ao]\s+n[ao]|alinha\s+com|ou\s+seja,?|isto\s+e,?|caracteriza|associad[ao]s?\s+(?:a|ao)"
     r"|portanto,?|logo,?|assim,?|corresponds\s+to|como\s+(?:na|em)|que\s+e|leva\s+a|remete\s+a|,)\s*(?:a\s+|o\s+|the\s+)?$"
 )
-_DENIED_BEFORE = re.compile(
-    r"(?:\b(?:nao|nem|not|never|nunca|jamais|exceto|menos|except|rather\s+than|ao\s+contrario\s+d[aeo]|diferente\s+d[aeo]"
-    r"|em\s+vez\s+d[aeo]|descart\w+|elimin\w+|exclu\w+)\b\s*(?:\w+\s+){0,3}[(\"“]*)$"
-)
-_DENIED_AFTER = re.compile(
-    r"^[.)\]\"”]*\s*,?\s*(?:[(\"“][^)\"”\n]{1,200}[)\"”]\s*,?\s*)?(?:tambem\s+|also\s+)?"
-    r"(?:nao\b|(?:e|esta|seria|is|foi)\s+(?:claramente\s+|totalmente\s+|a\s+)?(?:in(?:corret|adequad|consistent|valid)\w*|errad\w+|"
-    r"fals\w+|descart\w+|eliminad\w+|menos\b|not\b|wrong|incorrect|false)|contraria|contradiz|confunde|erra\b|ignora|inverte"
-    r"|does\s+not|is\s+not|isn't|doesn't|can\s+be\s+(?:eliminated|ruled))"
-)
-_SUPPOSED = re.compile(
-    r"(?:\b(?:se|caso|if|quando|talvez|perhaps|maybe|poderia|might|could|parece|would\s+not)\b[^.\n]{0,40}"
-    r"|\b(?:nao|not)\s+(?:e\s+)?(?:corret[ao]\s+)?(?:diz\w*|afirm\w+|acho|creio|diria|concordo|acredito|verdade)\b[^.\n]{0,60}"
-    r"|\b(?:para|por\s+que|porque|why)\s+(?:a\s+)?)$"
-)
-_JOINED = re.compile(
-    r"^[.)\]\"”]*\s*(?:,|/|\be\b|\bou\b|\band\b|\bor\b|\be/ou\b)\s*(?:,\s*)?(?:tambem\s+)?(?:(?:a|o|as|the)\s+)?"
-    rf"(?P<noun>{_NOUN}s?\s+)?(?P<open>[(\"“]*)(?P<l>[a-z])(?P<close>[)\"”.]*)(?=\s*(?:[.,;:\n!?]|$|\b(?:e|ou|and|or|sao|estao|are|is|podem)\b))"
-)
-_JOINED_BEFORE = re.compile(
-    r"(?<!\w)[(\"“]?(?P<l>[A-Z])[)\"”.]{0,2}\s*(?:,|/|\be\b|\bou\b|\band\b|\bor\b)\s*(?:[ao]\s+)?[(\"“]?$"
-)
-_LINE_ENDS = re.compile(r"[.]?[ \t]*(?:\n|$)")
-_JOINED_STOP = re.compile(r"^[.)\]]+\s*(?P<l>[A-Z])[.)\]]?\s*(?:\n|$)")
-_AFTER_BARE = re.compile(
-    r"^(?:\s*(?:[.,;:!?)\]\"”»\n]|$|[-–—]\s|\()|\s+(?:pois|porque|ja\s+que|uma\s+vez|visto|dado|por\b|because|since|as\b|que\b"
-    r"|e\s+nao|e\s+a\s+|e\s+o\s+|esta|is\b|seria))"
+# "Letra A: norte. Letra B: sul." says what the letters stand for, and chooses none.
+_DEFINED = re.compile(rf"\b{NOUN}\s+{OPEN}{LETTER}{CLOSE}\s*(?::|[-–—])\s*\S")
+# "A + B" and "B = 2C" are formulas, and their letters no options.
+_FORMULA = re.compile(r"^\s*(?:[+=<>×·∪∩\\^#*]|[-−]\s*(?:\d|$))")
+# "Um aluno marcaria B": the first person's verb is the third's too, so its subject must be "eu" or none.
+_OWN_CHOICE = re.compile(
+    r"(?:(?:^|[,;:.!?)]|\b(?:eu|i|we|to|i'd|i'll|i’d|i’ll|would|will|should|must|e|mas|portanto|logo|entao|assim|que|so|then|therefore|and|but))\s*"
+    r"(?:\w+mente\s+)?\w+ia|(?<!ia))$"
 )
 _FINAL = re.compile(
     r"\b(?:final|finalmente|definitiv\w+|portanto|logo|assim|entao|conclu\w+|em\s+suma|resumo|dess[ae]\s+(?:forma|modo|maneira)|"
     r"therefore|thus|hence|so|in\s+conclusion|final\s+answer)\b"
 )
-_RIVAL = re.compile(
-    rf"\b(?:ou|or|talvez|quem\s+sabe|perhaps|maybe|(?:tambem\s+)?pod(?:e|eria)\s+ser|(?:could|might)\s+(?:also\s+)?be)"
-    rf"\s+(?:tambem\s+)?{_ONE}{_STOP}"
-    rf"|\b(?:mas|embora|but|although|though|porem)\s+{_ONE.replace('P<l>', 'P<k>').replace('P<noun>', 'P<kind>')}"
-    r"\s+(?:tambem|also)\b"
-)
 WRONG_ONE = re.compile(
-    rf"\b(?:{_NOUN}|resposta|unica|a)\s+(?:que\s+(?:esta\s+)?)?(?:incorret[ao]|errad[ao]|fals[ao]|incorrect|wrong|false|inadequad[ao])"
-    rf"{_LINK}{_ONE}"
+    rf"\b(?:{NOUN}|resposta|unica|a)\s+(?:que\s+(?:esta\s+)?)?(?:incorret[ao]|errad[ao]|fals[ao]|incorrect|wrong|false|inadequad[ao])"
+    rf"{LINK}{ONE}"
 )
 
 
@@ -205,7 +165,7 @@ def _compiled() -> tuple[tuple[str, Strength, re.Pattern[str]], ...]:
 def assertions(read: Readable, letters: frozenset[str]) -> list[Assertion]:
     """The letters that a reply asserts, in order of their places; see the module for what does not count."""
     groups = option_lines(read, letters)
-    listed = _listed(groups)
+    listed = _listed(read, groups)
     found: dict[int, Assertion] = {}
     for name, strength, pattern in _compiled():
         position = 0
@@ -234,14 +194,16 @@ def _assertion(
         return None
     before = read.plain[_clause(read, match.start()) : match.start()]
     after = read.plain[match.end("l") : match.end("l") + 260]
-    if _DENIED_BEFORE.search(before) or _SUPPOSED.search(before) or joined(read, at, letters):
+    if denied_before(before) or supposed(before, match[0], after) or joined(read, at, letters):
         return None
-    if name != "option is right" and _DENIED_AFTER.match(after):
+    if denied_after(after if name != "option is right" else read.plain[match.end() : match.end() + 260]):
+        return None
+    if exemplary(read, match.start()) or quoted(read, match.start(), match.end("l")):
+        return None
+    if _FORMULA.match(after) or (name == "choice" and not _OWN_CHOICE.search(before + match[0].split()[0])):
         return None
     if name == "it is" and re.search(r"(?:^|\n)\W*\w$", read.plain[: match.start()]):
         return None  # "B. É a letra D" speaks of B
-    if re.match(r"[.)\]\"” ]*\?", after):
-        return None
     if name == "named" and not _POINTING.search(before) and not _opens(read, match.start(), match.end()):
         return None
     if name == "named" and _opens(read, match.start(), match.end()):
@@ -250,9 +212,12 @@ def _assertion(
     return Assertion(letter, name, strength, match.start(), match.end(), at, final)
 
 
-def _listed(groups: Sequence[Sequence[Line]]) -> frozenset[int]:
+def _listed(read: Readable, groups: Sequence[Sequence[Line]]) -> frozenset[int]:
     """Places of letters that begin a list of options in order, as a question that is said again has one."""
     listed = {line.at for group in groups for line in group if line.lists}
+    for one, next_one in pairwise(_DEFINED.finditer(read.plain)):
+        if ord(next_one["l"]) == ord(one["l"]) + 1:
+            listed |= {one.start("l"), next_one.start("l")}
     for group in groups:
         for line, after in pairwise(group):
             if ord(after.letter) == ord(line.letter) + 1:
@@ -273,50 +238,12 @@ def _opens(read: Readable, start: int, end: int) -> bool:
     return not line.strip(" \"'“(-•") and bool(re.match(r"\s*(?:[.,;:\n]|$|[-–—]\s|\()", read.plain[end:]))
 
 
-def is_letter(read: Readable, at: int, *, named: bool) -> bool:
-    """Whether the character at a place is an option's letter, not part of a word, an article or a unit.
-
-    ``named``: the word "alternativa", "letra" ... stands right before it.
-    """
-    text = read.text
-    before, after = text[at - 1 : at], text[at + 1 : at + 2]
-    if before in ("'", "‘") and after in ("'", "’") and not text[max(0, at - 2) : at - 1].isalnum():
-        return text[at].isupper() or named
-    if before.isalnum() or after.isalnum() or after in ("'", "’", "°", "_") or before in ("'", "’", "_"):
-        return False
-    if after in "-–/" and after and text[at + 2 : at + 3].isalnum() and not named:
-        return False
-    closed = after in (")", "]", '"', "”", "'", ".")
-    enclosed = before == BOXED or (before in ("(", "[", '"', "“", "'") and closed)
-    if enclosed or after == ")":
-        return True
-    if text[at].isupper():
-        return named or text[at] not in "AEO" or bool(_AFTER_BARE.match(read.plain[at + 1 :]))
-    if not named:
-        # A small letter is an article or a variable, unless it is all the line says.
-        return bool(_LINE_ENDS.match(text, at + 1)) and text[at] not in "ao"
-    return bool(_AFTER_BARE.match(read.plain[at + 1 :]))
-
-
-def joined(read: Readable, at: int, letters: frozenset[str]) -> bool:
-    """Whether a letter is one of several said together: "B ou C", "D. e E.", "A, B e D"."""
-    match = _JOINED.match(read.plain[at + 1 : at + 80])
-    if match:
-        other = at + 1 + match.start("l")
-        letter = read.text[other]
-        as_letter = match["open"] or match["noun"] or letter.isupper()
-        if letter.upper() in letters and letter.upper() != read.text[at].upper() and as_letter:
-            return True
-    apart = _JOINED_STOP.match(read.text[at + 1 : at + 12])
-    if apart and apart["l"] in letters and apart["l"] != read.text[at].upper():
-        return True
-    back = read.text[max(0, at - 40) : at]
-    pair = _JOINED_BEFORE.search(back)
-    return bool(pair and pair["l"] in letters and pair["l"] != read.text[at].upper())
-
-
 _INLINE = re.compile(r"(?<![\w])\(?([A-Za-z])\)\s|(?<![\w])([A-Z])\.\s+(?=\w)")
-_LINE_LETTER = re.compile(r"^[\s\"'“”‘’(\[•>*-]*(?P<l>[a-z])[\"'”’)\]]*\s*[.)\]:–—-]*[\"'”’]*\s*[.!]?\s*$")
+_LINE_LETTER = re.compile(
+    r"^(?:[\s\"'“”‘’(\[•>*]|[-–—]\s)*(?P<l>[a-z])[\"'”’)\]]*\s*(?:[.:][)\]]?|[)\]][.:]?)?[\"'”’]*\s*[.!]?\s*$"
+)
+# "A - como se sabe - energia": an article and an aside.
+_ASIDE = re.compile(r"^\W*[a-z]\s*(?:\.{3}|…)\s*$|^\W*[aeo]\s*[-–—]\s[^-–—\n]{1,60}\s[-–—]\s")
 _LINE_OPTION = re.compile(
     r"^[\s\"'“”‘’•>*-]*[(\[\"“]?(?P<l>[a-z])[\"'”’)\]]*"
     r"(?:\s*[.):\]]+|\s+[-–—]|\s*[-–—]\s)\s*(?P<text>\S.*)$"
@@ -327,7 +254,7 @@ _VERDICT = re.compile(
 )
 _LINE_REASON = re.compile(
     r"^[^\w]*(?P<l>[a-z])[\"'”’)\]]*\s*,?\s+(?:(?:pois|porque|ja\s+que|uma\s+vez\s+que|because|since)\b"
-    rf"|(?:e|esta|is)\s+(?:a\s+|the\s+)?(?:{_NOUN}\s+)?(?:{_RIGHT}|resposta|answer)\b)"
+    rf"|(?:e|esta|is)\s+(?:a\s+|the\s+)?(?:{NOUN}\s+)?(?:{RIGHT}|(?:resposta|answer)(?=\s*(?:[.,;:\n]|$|(?:pois|porque|para|corret\w+|cert[ao]|que\s+m\w+)\b)))(?!\w))"
 )
 _TRAILING = re.compile(r"[\s\"”][(\[](?P<l>[A-Z])[)\]][\s.\"”]*$")
 
@@ -373,7 +300,9 @@ def _line(read: Readable, start: int, end: int, letters: frozenset[str]) -> Line
     if match is None:
         return None
     at = start + match.start("l")
-    if read.text[at].upper() not in letters:
+    if read.text[at].upper() not in letters or _ASIDE.match(raw):
+        return None
+    if read.text[at + 1 : at + 2] in ("'", "’") and read.text[max(0, at - 1) : at] not in ("'", "‘"):
         return None
     bare = "text" not in match.re.groupindex
     letter = read.text[at].upper()
@@ -427,17 +356,6 @@ def _standing(read: Readable, groups: Sequence[Sequence[Line]], letters: frozens
 def listing(read: Readable, letters: frozenset[str]) -> bool:
     """Whether a reply does no more than write out options: two or more, one under the other."""
     return any(len({line.letter for line in group}) > 1 for group in option_lines(read, letters))
-
-
-def rival(read: Readable, chosen: Assertion, letters: frozenset[str]) -> bool:
-    """Whether another letter is held possible after the chosen one: "Resposta: B (ou C)", "mas a C também serve"."""
-    for match in _RIVAL.finditer(read.plain, chosen.end):
-        name = "l" if match["l"] else "k"
-        at, kind = match.start(name), match["noun" if name == "l" else "kind"]
-        letter = read.text[at].upper()
-        if letter in letters and letter != chosen.letter and is_letter(read, at, named=bool(kind)):
-            return True
-    return False
 
 
 def wrong_one(read: Readable, letters: frozenset[str]) -> bool:

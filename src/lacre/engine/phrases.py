@@ -46,7 +46,7 @@ _DECIDE = (
     r"|encontrar|avaliar|apontar|assinalar|visualizar|ver|analisar)"
 )
 _ABSTENTIONS = re.compile(
-    r"\b(?:(?:eu\s+)?nao\s+(?:sei(?!\s+(?:se|que)\b)|faco\s+ideia|tenho\s+(?:certeza|ideia|como\s+(?:saber|responder|determinar)|"
+    r"\b(?:(?:eu\s+)?nao\s+(?:sei(?=\s*(?:[.,;:!…\n)]|$)|\s+(?:a\s+resposta|qual|responder|dizer|informar|mesmo|ao\s+certo|isso|essa|esta|nao|o\s+suficiente)\b)|faco\s+ideia|tenho\s+(?:certeza|ideia|como\s+(?:saber|responder|determinar)|"
     r"(?:informac\w+|dados|conhecimento|elementos|contexto)))"
     rf"|nao\s+(?:e|foi|seria|ha\s+como|ha\s+forma\s+de|da\s+para)\s*(?:possivel\s+)?{_DECIDE}"
     rf"|nao\s+(?:consigo|consegui|conseguiria|posso|sou\s+capaz\s+de)\s+(?:\w+mente\s+)?{_DECIDE}"
@@ -55,7 +55,7 @@ _ABSTENTIONS = re.compile(
     r"|(?:faltam?|sao\s+insuficientes)\s+(?:as\s+|os\s+|o\s+|a\s+)?(?:informac\w+|dados|elementos|valor\w*|contexto|imagem|figura|grafico)"
     r"|(?:informac\w+|dados)\s+(?:sao\s+)?insuficientes"
     r"|(?:prefiro|opto\s+por)\s+nao\s+responder|sem\s+resposta|deixo\s+em\s+branco|abstenho-me|me\s+abstenho"
-    r"|i\s+(?:do\s+not|don't|don’t)\s+(?:know|have\s+(?:enough|sufficient))|(?:i'm|i\s+am)\s+not\s+sure"
+    r"|i\s+(?:do\s+not|don't|don’t)\s+(?:know(?!\s+(?:why|how|who|when|where|if|that)\b)|have\s+(?:enough|sufficient))|(?:i'm|i\s+am)\s+not\s+sure"
     r"|(?:it\s+is|it's|it’s)\s+(?:not\s+possible|impossible)\s+to\s+(?:answer|determine|identify|tell|solve|calculate)"
     r"|(?:(?:i|we|it)\s+)?(?:am\s+)?(?:cannot|can't|can’t|can\s+not|could\s+not|unable\s+to)\s+(?:be\s+)?(?:answer\w*|determin\w+|identif\w+|see|view|tell|solve\w*|calculat\w+)"
     r"|(?:not\s+enough|insufficient)\s+(?:information|data|context))\b"

@@ -16,15 +16,18 @@ BOXED = "\u25a3"
 # that was never opened (templates eat the first one) leaves nothing before it.
 _THINKING = re.compile(
     r"<(think|thinking|thought|reasoning|reflection)>.*?(?:</\1>|\Z)"
+    r"|\[THINK\].*?(?:\[/THINK\]|\Z)|<\|(?:think|begin_of_thought)\|>.*?(?:<\|/?(?:think|end_of_thought)\|>|\Z)"
     r"|\A(?:(?!<(?:think|thinking|thought|reasoning|reflection)>).)*</(?:think|thinking|thought|reasoning)>",
     re.DOTALL | re.IGNORECASE,
 )
 _BREAK = re.compile(r"<br\s*/?>|</(?:p|div|li|tr)>", re.IGNORECASE)
+# What is struck out is not said.
+_STRUCK = re.compile(r"~~(?=\S)[^~\n]{1,2000}~~|<(del|s|strike)>[^<]{0,2000}</\1>", re.IGNORECASE)
 _BOX = re.compile(r"\\f?boxed\s*\{")
 _MARKUP = re.compile(
     r"\*{1,3}|_{2,3}|`{1,3}(?:json|text)?|~~|\$+|\\[()\[\]]"
     r"|\\(?:text|mathrm|mathbf|textbf|mathit|operatorname|displaystyle)\b\s*"
-    r"|</?(?:b|strong|i|em|u|p|div|span|li|ul|ol|td|tr|table|answer|resposta)\b[^<>]*>"
+    r"|</?(?:b|strong|i|em|u|p|div|span|li|ul|ol|td|tr|table)\b[^<>]*>|</?(?:answer|resposta)\s*>"
     r"|^[ \t]*(?:>[ \t]*|#{1,6}[ \t]+(?=\S))",
     re.MULTILINE | re.IGNORECASE,
 )
@@ -80,6 +83,7 @@ def readable(reply: str) -> Readable:
 def _cuts(reply: str) -> list[tuple[int, int, str]]:
     """Stretches of the reply to leave out, in order and apart, each with what stands instead."""
     found = [(m.start(), m.end(), "\n") for m in _THINKING.finditer(reply)]
+    found += [(m.start(), m.end(), "") for m in _STRUCK.finditer(reply)]
     found += [(m.start(), m.end(), "\n") for m in _BREAK.finditer(reply)]
     found += [(m.start(), m.end(), BOXED) for m in _BOX.finditer(reply)]
     found += [(m.start(), m.end(), "") for m in _MARKUP.finditer(reply)]
@@ -125,6 +129,8 @@ def _character(character: str) -> str:
 @lru_cache(maxsize=4096)
 def _plain(character: str) -> str:
     """One character without its accent, in lower case."""
+    if not character.isalpha():
+        return character  # "≠" must not lose its stroke
     opened = unicodedata.normalize("NFD", character)[0].lower()
     return opened if len(opened) == 1 else character
 

@@ -11,7 +11,9 @@ from typing import NamedTuple
 
 from rapidfuzz.distance import Indel
 
-from lacre.engine.readable import Readable, readable, sentences
+from lacre.engine.denials import denied_before, supposed
+from lacre.engine.forms import is_letter
+from lacre.engine.readable import BOXED, Readable, readable, sentences
 
 ALIKE = 0.85
 """Similarity, 0 to 1, from which a text counts as an option's own, give or take a slip of the pen."""
@@ -33,6 +35,20 @@ _TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+")
 _CONCLUDING = re.compile(
     r"^[^\w]*(?:portanto|logo|assim|entao|resposta|a\s+resposta|dess[ae]\s+(?:forma|modo|maneira)|therefore|so|the\s+answer|concluo)\b"
 )
+# What may stand around a text for it to be all that is said, and around a figure, which a sign would change.
+_BARE_TEXT = re.compile(rf"[\s\"'“”‘’«»(\[*•>:{BOXED}—–-]*")
+_BARE_FIGURE = re.compile(rf"[\s\"'“”‘’«»(\[{BOXED}]*")
+_END_TEXT = re.compile(r"[\s.;!\"'”’»)\]…]*")
+_END_FIGURE = re.compile(r"[\s.;\"'”’»)\]]*")
+# Words that say of a text that it is the answer; "mais de", "perto de", "combate o" before it do not.
+_SAYS = re.compile(
+    r"(?:(?<![-\w])(?:e|eh|sao|sera|serao|foi|deve\s+ser|is|are|equals|igual\s+a|da|temos|obtemos|obtem-se|tem-se|resulta\s+em|vale|chama-se|denomina-se)"
+    r"\s*:?\s+|(?<![!<>=≠≥≤])=\s*|:\s*)(?:(?:igual\s+a|exatamente|justamente|o|a|os|as|the)\s+){0,2}(?P<of>de\s+|of\s+)?[\"“'(\[]*$"
+)
+_LABEL = re.compile(
+    r"\b(?:resposta|answer|gabarito|alternativa|opcao|conclusao|resultado|result|total|valor|solucao|portanto|logo|entao|therefore)\b[^:]{0,30}:\W*$"
+)
+_EQUATION = re.compile(r"(?<!\w)(?P<l>[A-Za-z])\s*[=→]\s*$")
 _DENIED = re.compile(r"\b(?:nao|nem|not|never|exceto|errad\w+|incorret\w+|descart\w+)\b")
 
 
@@ -67,10 +83,44 @@ def named_alone(read: Readable, options: Mapping[str, str]) -> Named | None:
     if len({named.letter for named in places}) != 1 or not ending:
         return None
     found = ending[0]
-    whole = not re.search(r"\w", sentence.text[: found.start])
-    if not whole and (_DENIED.search(sentence.plain[: found.start]) or not _tells(options[found.letter])):
+    if not _asserted(sentence, found, options):
         return None
     return Named(found.letter, start + found.start, start + found.end)
+
+
+def _asserted(sentence: Readable, found: Named, options: Mapping[str, str]) -> bool:
+    """Whether a sentence consists of an option's text, or says of it that it is the answer, and ends there."""
+    before, after = sentence.plain[: found.start], sentence.plain[found.end :]
+    figure = sentence.text[found.start].isdecimal() or sentence.text[found.end - 1].isdecimal()
+    if not (_END_FIGURE if figure else _END_TEXT).fullmatch(after):
+        return False
+    if (_BARE_FIGURE if figure else _BARE_TEXT).fullmatch(before):
+        return True
+    if re.search(rf"(?<!\w)\(?{found.letter.lower()}\s*[).:]\s*[\"“]?$", before):
+        return not _DENIED.search(before) and not denied_before(before)
+    says = _SAYS.search(before)
+    if not says or not _tells(options[found.letter]) or (says["of"] and not figure):
+        return False
+    if figure and says[0].startswith(":") and not _LABEL.search(before):
+        return False
+    if _DENIED.search(before) or denied_before(before) or supposed(before, "", after):
+        return False
+    letters = [name for name in options if name != found.letter]
+    equated = _EQUATION.search(before)
+    return not (equated and equated["l"].upper() in letters) and not any(
+        sentence.text[at] in letters and is_letter(sentence, at, named=False) for at in range(found.start)
+    )
+
+
+def beside(sentence: Readable, letter: str, options: Mapping[str, str]) -> str | None:
+    """The one other option whose text stands in a sentence or a part of it; none when its own is there too.
+
+    >>> options = {"A": "Salvador", "B": "Curitiba"}
+    >>> beside(readable("A capital é Curitiba, portanto "), "A", options)
+    'B'
+    """
+    named = {found.letter for found in _places(sentence, options) if _tells(options[found.letter])}
+    return next(iter(named)) if len(named) == 1 and letter not in named else None
 
 
 @lru_cache(maxsize=8192)
@@ -192,6 +242,12 @@ def _cognates(following: str, option: str) -> int:
     said = [word for word in map(key, _TOKEN.findall(following)) if len(word) >= WORD]
     words = {word for word in map(key, _TOKEN.findall(option)) if len(word) >= WORD}
     return sum(any(Indel.normalized_similarity(word, other) >= COGNATE for other in said) for word in words)
+
+
+def is_own(letter: str, following: str, options: Mapping[str, str]) -> bool:
+    """Whether the text after a letter is that option's own, however short."""
+    text = key(options.get(letter, ""))
+    return bool(text) and _alike(following, options[letter]) >= ALIKE
 
 
 def supports(letter: str, following: str, options: Mapping[str, str]) -> bool:
