@@ -7,8 +7,8 @@ are seldom looked up. Variants hold one seed of any nine, which finds every run 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -78,12 +78,18 @@ CHUNK = 500  # items laid out at a time, which bounds the memory that building t
 
 
 def index_items(
-    items: Sequence[Presented], *, min_words: int, min_bits: float, rare_min_words: int
+    items: Sequence[Presented],
+    *,
+    min_words: int,
+    min_bits: float,
+    rare_min_words: int,
+    rarity: Callable[[Sheets], npt.NDArray[np.float32]] | None = None,
 ) -> ItemIndex:
     """The index of ``items``.
 
     Items with fewer than ``min_words`` words, or less than ``min_bits`` bits in all, are untestable. The rarest
-    sentence has at least ``rare_min_words`` words.
+    sentence has at least ``rare_min_words`` words; ``rarity`` gives what each word tells where that is known better
+    than in general.
     """
     sheets = read_sheets(items)
     untestable: list[str] = []
@@ -93,8 +99,9 @@ def index_items(
         last = min(first + CHUNK, len(items))
         part = sheets.part(first, last)
         reasons = [_why_untestable(part, k, min_words, min_bits) for k in range(last - first)]
+        weighed = part if rarity is None else replace(part, bits=rarity(part))
         rarest = [
-            rarest_sentence(part, k, rare_min_words) if not reason else None
+            rarest_sentence(weighed, k, rare_min_words) if not reason else None
             for k, reason in enumerate(reasons)
         ]
         needs = np.array([0 if reason else _need(part, k) for k, reason in enumerate(reasons)], np.int64)

@@ -42,6 +42,15 @@ def bits(words: Iterable[str]) -> list[float]:
     return [of(word) for word in words]
 
 
+def is_number_or_mark(folded: str) -> bool:
+    """Whether a folded word is a number, a letter or a roman numeral, which say little however rare they are.
+
+    >>> [is_number_or_mark(word) for word in ("1988", "xiv", "c", "casa")]
+    [True, True, True, False]
+    """
+    return any(map(str.isdigit, folded)) or _MARK.fullmatch(folded) is not None
+
+
 def is_known(folded: str) -> bool:
     """Whether a folded word is one of wordfreq's Portuguese list, whatever its accents.
 

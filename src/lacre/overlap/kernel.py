@@ -11,8 +11,9 @@ through tables. Words are then what stands between zeros, and are hashed by load
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+from numba import njit, types
 from numba.cpython.unsafe.numbers import trailing_zeros
+from numba.extending import intrinsic
 
 from lacre.overlap.table import HYPHEN, LATIN_OTHER, LETTER, OPENS, SOFT, SPECIAL, VANISH
 
@@ -676,3 +677,302 @@ def fill_table(keys, shift, bitmap, marks, firsts):
             slot = (slot + _ONE) & mask
         marks[slot] = np.uint32(key >> U(32)) | np.uint32(1)
         firsts[slot] = k
+
+
+# The index of a corpus: winnowed fingerprints (Schleimer, Wilkerson and Aiken 2003), packed as sorted numbers are
+# (Elias 1974, Fano 1971): the low bits as they are, the high bits as gaps in unary.
+
+GRAM = 8  # words in a gram
+BLOCK_BITS = 20  # of a fingerprint in memory: 44 bits of hash, then the block it stands in
+HASH_BITS = 64 - BLOCK_BITS
+SAMPLE = 128  # buckets between two places of the unary code that are written down
+_BASE = C1
+_BASE_GRAM = U(pow(int(C1), GRAM, 1 << 64))
+_BLOCK_MASK = U((1 << BLOCK_BITS) - 1)
+
+
+@intrinsic
+def ones(typing_context, number):  # noqa: ARG001 - numba gives it
+    """How many bits of a uint64 are set."""
+
+    def code(context, builder, signature, arguments):  # noqa: ARG001 - as above
+        return builder.ctpop(arguments[0])
+
+    return types.uint64(types.uint64), code
+
+
+@njit(cache=True, nogil=True, boundscheck=False)
+def grams_of(words, first, last, grams):
+    """The hash of the ``GRAM`` words that begin at each of ``words[first:last]``, as far as they fit.
+
+    Made of 32 bits of each word, which is what the items' sequences keep. Returns how many ``grams`` there are.
+    """
+    if last - first < GRAM:
+        return 0
+    h = _ZERO
+    for j in range(first, first + GRAM):
+        h = h * _BASE + U(short(words[j]))
+    grams[0] = mix(h)
+    for j in range(first + GRAM, last):
+        h = h * _BASE + U(short(words[j])) - U(short(words[j - GRAM])) * _BASE_GRAM
+        grams[j - first - GRAM + 1] = mix(h)
+    return last - first - GRAM + 1
+
+
+@njit(cache=True, nogil=True, boundscheck=False)
+def winnowed(grams, size, window, block, out, count, gaps):
+    """Keep the least of every ``window`` grams in a row, the last of equals, once; with ``block`` in its low bits.
+
+    Fewer grams than a window keep their least one. ``gaps[g]`` counts how often two kept grams stand ``g`` apart.
+    Returns the new count of ``out``.
+    """
+    if size == 0:
+        return count
+    best = 0
+    for j in range(1, min(window, size)):
+        if grams[j] <= grams[best]:
+            best = j
+    out[count] = grams[best] & ~_BLOCK_MASK | U(block)
+    count += 1
+    for j in range(window, size):
+        now = best
+        if j - best >= window:
+            now = j - window + 1
+            for k in range(now + 1, j + 1):
+                if grams[k] <= grams[now]:
+                    now = k
+        elif grams[j] <= grams[best]:
+            now = j
+        if now != best:
+            gaps[now - best] += 1
+            best = now
+            out[count] = grams[best] & ~_BLOCK_MASK | U(block)
+            count += 1
+    return count
+
+
+@njit(cache=True, nogil=True, boundscheck=False)
+def tally(words, first, last, document, table, used):
+    """Count ``words[first:last]`` of one document in an open-addressing table.
+
+    A row of ``table`` is (key, times counted, documents, the last of these and one); key 0 is an empty row.
+    ``used[0]`` is how many rows are taken. Returns the first word not counted: ``last``, or one before it when
+    three rows of four are taken.
+    """
+    mask = U(table.shape[0] - 1)
+    most = 3 * (table.shape[0] >> 2)
+    mark = U(document + 1)
+    for j in range(first, last):
+        key = words[j] | _ONE
+        slot = (key * C2) >> U(20) & mask
+        while table[slot, 0] != key:
+            if table[slot, 0] == _ZERO:
+                if used[0] >= most:
+                    return j
+                table[slot, 0] = key
+                used[0] += 1
+                break
+            slot = (slot + _ONE) & mask
+        table[slot, 1] += _ONE
+        if table[slot, 3] != mark:
+            table[slot, 3] = mark
+            table[slot, 2] += _ONE
+    return last
+
+
+@njit(cache=True, nogil=True, boundscheck=False)
+def moved(table, larger):
+    """Bring the rows of a table of words into a larger, empty one."""
+    mask = U(larger.shape[0] - 1)
+    for k in range(table.shape[0]):
+        key = table[k, 0]
+        if key == _ZERO:
+            continue
+        slot = (key * C2) >> U(20) & mask
+        while larger[slot, 0] != _ZERO:
+            slot = (slot + _ONE) & mask
+        larger[slot] = table[k]
+
+
+@njit(cache=True, nogil=True, boundscheck=False)
+def fingerprints(
+    buf,
+    wide,
+    offsets,
+    numbers,
+    begin,
+    folding,
+    fold_room,
+    words,
+    grams,
+    window,
+    block,
+    out,
+    made,
+    gaps,
+    table,
+    used,
+):
+    """Add the fingerprints of pieces ``begin`` and after of a batch to ``out[made:]``, their words to ``table``.
+
+    ``numbers[d]`` is the document that piece ``d`` belongs to. ``words`` and ``grams`` need room for the words of
+    the longest piece, and PAD. Returns (fingerprints, words, pieces done): fewer pieces than all when ``table`` is
+    full, or else when a single word is longer than ``fold_room``. Give more room and call again with that
+    ``begin``; ``used[1]`` holds how many words of that piece were counted.
+    """
+    latin, entries, parts = folding
+    total = 0
+    for d in range(begin, offsets.size - 1):
+        low, end = U(offsets[d]), U(offsets[d + 1])
+        at, read = low, PAD
+        fold_room[3][0] = 0
+        while at < end:
+            at, read = read_words(
+                buf, wide, low, at, end, latin, entries, parts, fold_room, words, read, CHUNK
+            )
+            if read < 0:
+                return made, total, d
+        counted = tally(words, PAD + used[1], read, numbers[d], table, used)
+        if counted < read:
+            used[1] = counted - PAD
+            return made, total, d
+        used[1] = 0
+        made = winnowed(grams, grams_of(words, PAD, read, grams), window, block, out, made, gaps)
+        total += read - PAD
+    return made, total, offsets.size - 1
+
+
+@njit(cache=True, nogil=True, boundscheck=False)
+def parted(values, shift, starts, out):
+    """Bring values into the order of their bits above ``shift``; ``starts`` becomes where each part begins.
+
+    ``starts`` must be zeros, of shape (parts + 1,).
+    """
+    for k in range(values.size):
+        starts[np.int64(values[k] >> U(shift)) + 1] += 1
+    for k in range(1, starts.size):
+        starts[k] += starts[k - 1]
+    at = starts[:-1].copy()
+    for k in range(values.size):
+        part = np.int64(values[k] >> U(shift))
+        out[at[part]] = values[k]
+        at[part] += 1
+
+
+@njit(cache=True, nogil=True, boundscheck=False)
+def packed(values, low_bits, block_bits, tails, bit, heads, first, zero_at, samples):
+    """Add sorted distinct fingerprints to a segment: the low bits to ``tails`` from ``bit``, a one to ``heads``.
+
+    ``first`` is the number of the first of them in the segment. ``tails`` holds what a part before left of its
+    last eight bytes. Also notes in ``samples`` where every ``SAMPLE``th bucket begins in ``heads``, ``zero_at``
+    being the number of buckets that are closed. Returns (end of the tails in bits, closed buckets).
+    """
+    width = low_bits + block_bits
+    low_mask = (_ONE << U(low_bits)) - _ONE
+    blocks = (_ONE << U(block_bits)) - _ONE
+    for k in range(values.size):
+        h = values[k] >> U(BLOCK_BITS)
+        bucket = np.int64(h >> U(low_bits))
+        index = first + k
+        while zero_at < bucket:
+            zero_at += 1
+            if zero_at % SAMPLE == 0:
+                samples[zero_at // SAMPLE] = zero_at + index
+        place = bucket + index
+        heads[place >> 6] |= _ONE << U(place & 63)
+        tail = (h & low_mask) << U(block_bits) | values[k] & blocks
+        cell, shift = bit >> 6, U(bit & 63)
+        tails[cell] |= tail << shift
+        if np.int64(shift) + width > 64:
+            tails[cell + 1] |= tail >> (U(64) - shift)
+        bit += width
+    return bit, zero_at
+
+
+@njit(cache=True, nogil=True, boundscheck=False)
+def tail_at(tails, index, width):
+    """The low bits of fingerprint ``index``."""
+    bit = index * width
+    cell, shift = bit >> 6, U(bit & 63)
+    value = tails[cell] >> shift
+    if np.int64(shift) + width > 64:
+        value |= tails[cell + 1] << (U(64) - shift)
+    return value & (_ONE << U(width)) - _ONE
+
+
+@njit(cache=True, nogil=True, boundscheck=False)
+def bucket_start(heads, samples, bucket):
+    """The place in ``heads`` at which a bucket begins: behind the zeros that close those before it."""
+    place = np.int64(samples[bucket // SAMPLE])
+    # A damaged file may lead anywhere; no further than its end.
+    if not 0 <= place < heads.size << 6:
+        return heads.size << 6
+    left = bucket % SAMPLE
+    if left == 0:
+        return place
+    cell = place >> 6
+    word = ~heads[cell] & ~((_ONE << U(place & 63)) - _ONE)
+    zeros = np.int64(ones(word))  # type: ignore[call-arg]  # an intrinsic, as above
+    while zeros < left:
+        left -= zeros
+        cell += 1
+        if cell >= heads.size:
+            return heads.size << 6
+        word = ~heads[cell]
+        zeros = np.int64(ones(word))
+    for _ in range(left - 1):
+        word &= word - _ONE
+    return (cell << 6) + np.int64(zeros_below(word)) + 1
+
+
+@njit(cache=True, nogil=True, boundscheck=False)
+def looked_up(queries, heads, samples, tails, size, low_bits, block_bits, which, blocks):
+    """The blocks in which each gram hash of ``queries`` stands, as pairs in ``which`` and ``blocks``.
+
+    Returns how many there are, which may exceed the room: then give more and call again. Sorted queries walk
+    through the segment once, from front to back.
+    """
+    made = 0
+    width = low_bits + block_bits
+    low_mask = (_ONE << U(low_bits)) - _ONE
+    block_mask = (_ONE << U(block_bits)) - _ONE
+    for k in range(queries.size):
+        h = queries[k] >> U(BLOCK_BITS)
+        bucket = np.int64(h >> U(low_bits))
+        want = h & low_mask
+        place = bucket_start(heads, samples, bucket)
+        index = place - bucket
+        while 0 <= index < size and place >> 6 < heads.size and heads[place >> 6] >> U(place & 63) & _ONE:
+            tail = tail_at(tails, index, width)
+            low = tail >> U(block_bits)
+            if low > want:
+                break
+            if low == want:
+                if made < which.size:
+                    which[made] = k
+                    blocks[made] = np.int64(tail & block_mask)
+                made += 1
+            place += 1
+            index += 1
+    return made
+
+
+@njit(cache=True, nogil=True, boundscheck=False)
+def unpacked_part(heads, tails, first, size, place, low_bits, block_bits, out):
+    """Fingerprints ``first`` to ``first + size`` of a segment in ``out``; returns the place in ``heads`` behind them.
+
+    ``place`` is where the search for the first of them in ``heads`` begins; -1 when there are fewer.
+    """
+    width = low_bits + block_bits
+    block_mask = (_ONE << U(block_bits)) - _ONE
+    for k in range(size):
+        while place >> 6 < heads.size and not heads[place >> 6] >> U(place & 63) & _ONE:
+            place += 1
+        if place >> 6 >= heads.size:
+            return -1
+        bucket = U(place - first - k)
+        tail = tail_at(tails, first + k, width)
+        h = bucket << U(low_bits) | tail >> U(block_bits)
+        out[k] = h << U(BLOCK_BITS) | tail & block_mask
+        place += 1
+    return place

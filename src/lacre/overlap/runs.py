@@ -168,6 +168,28 @@ def kernel_runs(index: ItemIndex, pages: Buffers, scratch: Scratch) -> tuple[npt
             scratch.runs = np.empty((2 * made, 4), np.int64)
 
 
+class WordRun(NamedTuple):
+    """Words [first, last) of an item's sheet that stand in a text, which one does not matter."""
+
+    item: int
+    first: int
+    last: int
+
+
+def word_runs(index: ItemIndex, pages: Buffers, scratch: Scratch) -> list[WordRun]:
+    """As :func:`runs`, for those who need not know where the words stand: nothing is read a second time.
+
+    Where there is one document, ``scratch.words[0]`` holds the hashes of its words afterwards, from PAD on.
+    """
+    raw, _ = kernel_runs(index, pages, scratch)
+    return [
+        WordRun(piece.item, piece.first, piece.last)
+        for _, pieces, _ in _by_document(index, raw)
+        for piece in _merged(pieces)
+        if _counts(index.sheets, piece)
+    ]
+
+
 class _Piece(NamedTuple):
     """Words [at, until) of a document that are words [first, last) of an item."""
 
@@ -206,7 +228,7 @@ def _pieces(
     index: ItemIndex, rows: npt.NDArray[np.int64], owners: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.int64]:
     """(document, item, at, until, first, last) of each run, without those that another of the item covers."""
-    first, last = _item_words(index, rows[:, 3], rows[:, 2] - rows[:, 1])
+    first, last = item_words(index, rows[:, 3], rows[:, 2] - rows[:, 1])
     # Of two readings of the same words (is "a" a letter or a word?) the one with more of the item comes first.
     order = np.lexsort((first, first - last, -rows[:, 2], rows[:, 1], owners, rows[:, 0]))
     table = np.column_stack([rows[:, 0], owners, rows[:, 1], rows[:, 2], first, last])[order]
@@ -220,7 +242,7 @@ def _pieces(
     return kept
 
 
-def _item_words(
+def item_words(
     index: ItemIndex, places: npt.NDArray[np.int64], sizes: npt.NDArray[np.int64]
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """The words [first, last) of the item wholly covered by ``sizes`` places of the sequences from ``places``.
