@@ -37,6 +37,7 @@ class _Work(NamedTuple):
     """A shard that may hold items: the documents to look at, and the grams that were met in their blocks."""
 
     source: Source
+    block_bytes: int
     stretches: list[Stretch]
     which: npt.NDArray[np.int64]
     blocks: npt.NDArray[np.int64]
@@ -167,7 +168,15 @@ def candidates(index: Index, grams: ItemGrams) -> list[_Work]:
             by_source.setdefault(stretch.source, []).append(stretch)
         for number, stretches in by_source.items():
             source = segment.facts.sources[number]
-            found.append(_Work(source, stretches, *_met(segment, number, hits.which, hits.blocks)))
+            met = _met(segment, number, hits.which, hits.blocks)
+            found.append(_Work(source, segment.facts.block_bytes, stretches, *met))
+                _Work(
+                    source,
+                    segment.facts.block_bytes,
+                    stretches,
+                    *_met(segment, number, hits.which, hits.blocks),
+                )
+            )
     return found
 
 
@@ -188,7 +197,7 @@ def _read_stretches(index: ItemIndex, job: _Work, gathering: Gathering, align_fr
     text = 0
     for part in parts_of(job.source.shard, job.stretches):
         gathering.documents = part.before
-        for batch in read(part.shard):
+        for batch in read(part.shard, batch_bytes=job.block_bytes):
             broken = [gap.reason for gap in batch.unread if gap.incomplete]
             if broken and not job.source.incomplete:
                 return text, broken[0]

@@ -42,7 +42,16 @@ from lacre.overlap.kernel import GRAM
 from lacre.overlap.sections import open_sections, write_sections
 from lacre.overlap.segments import Packing, Run
 from lacre.overlap.winnow import MOST_BLOCKS, WINDOW, Vocabulary, added
-from lacre.vetting.indexed_portions import Building, Done, Portion, Work, portion_done, portions, run_path
+from lacre.vetting.indexed_portions import (
+    BLOCK_BYTES,
+    Building,
+    Done,
+    Portion,
+    Work,
+    portion_done,
+    portions,
+    run_path,
+)
 
 SEGMENT_BYTES = 32 << 30
 """Bytes of text in a segment, about."""
@@ -73,6 +82,7 @@ def build(
     executor: Executor,
     on_progress: Callable[[Building], None] = lambda _: None,
     segment_bytes: int = SEGMENT_BYTES,
+    block_bytes: int = BLOCK_BYTES,
 ) -> Built:
     """Make the index of corpora in ``folder``, or add them to the one that is there.
 
@@ -81,7 +91,7 @@ def build(
             the index already is not read again; one whose file has changed is, and its old text no longer counts.
         executor: any executor of threads; the files are the same whatever it does first.
         on_progress: called from any thread.
-        segment_bytes: text in a segment, about.
+        segment_bytes: text in a segment, about; ``block_bytes``: in a block, at most.
 
     Raises:
         InputError: another process is building here, or ``folder`` holds something else.
@@ -99,6 +109,7 @@ def build(
             executor=executor,
             on_progress=on_progress,
             segment_bytes=segment_bytes,
+            block_bytes=block_bytes,
         )
         named = {record.corpus: record for record in before.corpora}
         for corpus, column, listing in listings:
@@ -195,6 +206,7 @@ def _built(
     executor: Executor,
     on_progress: Callable[[Building], None],
     segment_bytes: int,
+    block_bytes: int,
 ) -> list[SegmentRecord]:
     """The segments of all portions, in order; those that are there already are taken as they are."""
     building = folder / BUILDING
@@ -206,12 +218,12 @@ def _built(
     made = [one for one in made if wanted.issuperset(one.portions)]
     covered = {name for one in made for name in one.portions}
     waiting = [portion for portion in every if portion.name not in covered]
-    work = Work(folder=building, of_portions=len(waiting), on_progress=on_progress)
+    work = Work(folder=building, block_bytes=block_bytes, of_portions=len(waiting), on_progress=on_progress)
     futures = [executor.submit(portion_done, portion, work) for portion in waiting]
     try:
         for group in _groups(waiting, futures, segment_bytes):
             work.count(doing="packing")
-            made.append(_segment(folder, _number(before, made), group))
+            made.append(_segment(folder, _number(before, made), group, block_bytes))
     except BaseException:
         work.stop.set()
         for future in futures:
@@ -245,7 +257,7 @@ def _groups(
         yield group
 
 
-def _segment(folder: Path, number: int, group: Sequence[tuple[Portion, Done]]) -> _Packed:
+def _segment(folder: Path, number: int, group: Sequence[tuple[Portion, Done]], block_bytes: int) -> _Packed:
     """Write a segment from its portions, note it down, and let their files go."""
     building = folder / BUILDING
     name = f"{number:04}.seg"
@@ -263,6 +275,7 @@ def _segment(folder: Path, number: int, group: Sequence[tuple[Portion, Done]]) -
             low_bits=packing.low_bits,
             block_bits=packing.block_bits,
             blocks=packing.blocks,
+            block_bytes=block_bytes,
             gaps=tuple(np.sum([done.gaps for _, done in group], axis=0).tolist()),
             sources=tuple(sources),
         )

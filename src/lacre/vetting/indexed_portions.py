@@ -95,6 +95,7 @@ class Work:
     """What the threads of a build share."""
 
     folder: Path
+    block_bytes: int
     of_portions: int
     on_progress: Callable[[Building], None]
     stop: threading.Event = field(default_factory=threading.Event)
@@ -141,7 +142,7 @@ class _Reader:
         self.gaps = np.zeros(WINDOW + 1, np.int64)
         self.documents = 0  # of all shards: words of two of them are of two documents
         self.block = -1
-        self.filled = BLOCK_BYTES
+        self.filled = work.block_bytes
         self.stretches: list[tuple[int, int, int, int]] = []
 
     def done(self) -> Done:
@@ -161,7 +162,7 @@ class _Reader:
         file = self.work.file(shard)
         gaps = Gaps(shard)
         documents = size = words = nulls = 0
-        for batch in read(shard):
+        for batch in read(shard, batch_bytes=self.work.block_bytes):
             if self.work.stop.is_set():
                 raise Stopped
             gaps.add(batch)
@@ -195,7 +196,7 @@ class _Reader:
 
     def _into_block(self, text: int, number: int, first: int, last: int) -> None:
         """Put a batch into the block that is being filled, or into a new one."""
-        if self.filled + text > BLOCK_BYTES:
+        if self.filled + text > self.work.block_bytes:
             self.block += 1
             self.filled = 0
         self.filled += text
