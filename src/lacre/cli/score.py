@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
@@ -10,18 +11,21 @@ import click
 from click.core import ParameterSource
 
 from lacre.cli.answers import check_figure, listed, percent, plain, read, reading_options, write_figure
-from lacre.cli.output import example, json_option, print_json, print_table, say
+from lacre.cli.output import LiveLine, example, json_option, print_json, print_table, say
 from lacre.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from lacre.scoring.board import Board
     from lacre.scoring.calibration import Calibration
+    from lacre.scoring.contamination import Before, SeenSplit
     from lacre.scoring.intervals import Method
     from lacre.scoring.metrics import Metrics
 
 Figure = Literal["intervals", "reliability", "risk-coverage"]
+LARGE = 20_000_000
+"""Bytes of answers from which reading them takes a while."""
 _FIGURES = ("intervals", "reliability", "risk-coverage")
 
 
@@ -30,11 +34,29 @@ _FIGURES = ("intervals", "reliability", "risk-coverage")
         "lacre score answers.csv",
         "lacre score letters.csv --map column=model,item=id,answer=pred,key=gold --by area",
         "lacre score answers.csv --plot reliability.svg --figure reliability",
+        "lacre probe completion exemplo --layer open --column local --out probes/first",
+        "lacre score answers.csv --by seen --seen probes/first/marks.jsonl",
     )
 )
 @reading_options
 @click.option(
-    "--by", multiple=True, metavar="FIELD", help="Split by a column of the file; again to cross two."
+    "--by",
+    multiple=True,
+    metavar="FIELD",
+    help="Split by a column of the file; again to cross two. See --seen and --benchmark too.",
+)
+@click.option(
+    "--seen",
+    "marks",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="MARKS.jsonl",
+    help="With --by seen: what a probe made of the items, as `lacre probe completion` wrote it; again for more.",
+)
+@click.option(
+    "--benchmark",
+    metavar="NAME",
+    help="With --by cutoff: the benchmark of this workspace that has the items' exams.",
 )
 @click.option(
     "--t", "thresholds", multiple=True, metavar="T",
@@ -63,6 +85,8 @@ def score(
     draws: int,
     seed: int,
     by: tuple[str, ...],
+    marks: tuple[Path, ...],
+    benchmark: str | None,
     thresholds: tuple[str, ...],
     method: str,
     bins: int,
@@ -75,16 +99,27 @@ def score(
     FILES are JSONL, JSON, CSV, TSV or Parquet, one answer a row: column (the file's name when there is none),
     item, and outcome (C, E, A, R, F), or score (0 to 1), or answer and key; and perhaps repetition, confidence,
     expects and looks_sensitive. Accuracy, error when attempted and abstention come together.
+
+    --by seen with --seen splits by what a probe found, and adds the scores without the items seen; --by cutoff with
+    --benchmark splits each column's items by its declared cutoff, and adds the difference in differences.
     """
     import numpy as np  # noqa: PLC0415 - keeps --help fast
 
+    from lacre.cli.seen import check_wishes, dates_of, marks_of, strata_given  # noqa: PLC0415
     from lacre.scoring.board import board  # noqa: PLC0415
+    from lacre.scoring.contamination import before_and_after, with_and_without  # noqa: PLC0415
     from lacre.scoring.metrics import THRESHOLDS  # noqa: PLC0415
 
     if plot is None and _given("figure"):
         raise InputError("--figure", "says which figure, and none is asked for", "Add --plot FILE.svg")
     check_figure(plot)
-    answers = read(files, mapping, only, unlettered=unlettered, threshold=threshold, keep=by)
+    keep = check_wishes(by, marks, benchmark)
+    meter = ScoreMeter(files, live=sys.stderr.isatty())
+    meter.reading()
+    answers = read(files, mapping, only, unlettered=unlettered, threshold=threshold, keep=keep)
+    verdicts = marks_of(marks, answers) if marks else None
+    dates = dates_of(benchmark, answers) if benchmark is not None else None
+    answers = strata_given(answers, verdicts, dates)
     found = board(
         answers,
         rng=np.random.default_rng(seed),
@@ -95,12 +130,20 @@ def score(
         method=cast("Method", method),
         thresholds=thresholds or THRESHOLDS,
         bins=bins,
-        on_progress=_progress if sys.stderr.isatty() else None,
+        on_progress=meter.scored,
     )
+    splits = None
+    if verdicts is not None:
+        rng = np.random.default_rng(seed)
+        splits = with_and_without(
+            answers, verdicts, rng=rng, draws=draws, level=level, method=cast("Method", method)
+        )
+    sides = before_and_after(answers, *dates, level=level) if dates is not None else None
+    meter.close()
     if as_json:
-        print_json(found)
+        _print_json(found, splits, sides)
     else:
-        _print(found)
+        _print(found, splits, sides)
     _remark(found, as_json)
     if plot is not None:
         _draw(found, plot, cast("Figure", figure), level)
@@ -120,16 +163,56 @@ def _smallest() -> int:
     return (workspace.rules() if workspace is not None else default_rules()).strata.smallest
 
 
-def _progress(done: int, parts: int) -> None:
-    sys.stderr.write(f"\r\x1b[K{done:,} of {parts:,} columns and strata" if done + 1 < parts else "\r\x1b[K")
-    sys.stderr.flush()
+class ScoreMeter:
+    """Progress on stderr: on a terminal always, elsewhere for files that take a while, a line every ten seconds."""
+
+    def __init__(
+        self, files: Sequence[Path], *, live: bool, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._size = sum(file.stat().st_size for file in files if file.is_file())
+        self._names = ", ".join(str(file) for file in files[:2]) + (" ..." if len(files) > 2 else "")
+        self._shown = live or self._size >= LARGE
+        self._live = live
+        self._clock = clock
+        self._last = clock()
+        self._line = LiveLine(live)
+
+    def reading(self) -> None:
+        """Say what is being read, where that takes a while."""
+        if self._size >= LARGE:
+            self._line.show(f"reading {self._names}, {self._size / 1e6:,.0f} MB")
+
+    def scored(self, done: int, parts: int) -> None:
+        """Say how many columns and strata have been scored, now and then."""
+        now = self._clock()
+        if self._shown and (self._live or now - self._last >= 10.0):
+            self._last = now
+            self._line.show(f"{done:,} of {parts:,} columns and strata")
+
+    def close(self) -> None:
+        """Clear the live line."""
+        self._line.close()
 
 
-def _print(found: Board) -> None:
+def _print_json(found: Board, splits: tuple[SeenSplit, ...] | None, sides: tuple[Before, ...] | None) -> None:
+    """The board, with what marks and dates say beside it where they were given."""
+    import msgspec  # noqa: PLC0415 - keeps --help fast
+
+    beside = {name: rows for name, rows in (("seen", splits), ("cutoff", sides)) if rows is not None}
+    print_json({**msgspec.to_builtins(found), **beside} if beside else found)
+
+
+def _print(found: Board, splits: tuple[SeenSplit, ...] | None, sides: tuple[Before, ...] | None) -> None:
     """The tables: headline, strata, penalised scores, special items, calibration; only those with something."""
+    from lacre.cli.seen import print_before, print_seen  # noqa: PLC0415 - keeps --help fast
+
     _headline(found)
+    if splits is not None:
+        print_seen(splits)
     if found.strata:
         _strata(found)
+    if sides is not None:
+        print_before(sides)
     _penalised(found.columns)
     _special(found.columns)
     _calibration(found.columns)

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal
 
 from lacre import jsonl
 from lacre.errors import Fault, InputError, RecordError
 from lacre.registry.records import Record
-
-Verdict = Literal["seen", "not_reproduced", "not_probed"]
-"""``not_reproduced`` says what happened and no more: what a column does not write down it may still have read."""
+from lacre.scoring.contamination import Verdict
 
 
 class Mark(Record, omit_defaults=False):
@@ -21,6 +18,7 @@ class Mark(Record, omit_defaults=False):
     ()
 
     Attributes:
+        verdict: ``not_reproduced`` says what happened and no more: what it does not write down it may have read.
         reason: why the item could not be probed; empty where it was.
         run: words of the longest run in common with the rest of the item.
         share: share, 0 to 1, of the telling words of the rest that stand in common runs; it decides.

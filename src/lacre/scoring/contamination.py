@@ -1,19 +1,75 @@
-"""Difference in differences: what an older set gains a column beyond its age (SPEC L5, L8).
+"""What having read the items may have gained a column: with and without items seen, before and after (SPEC L5, L8).
 
-A column that does better on exams from before its cutoff may have read them, or those exams may be easier. Columns
-whose cutoff precedes *both* sets have read neither: what they gain on the older one is how much easier it is.
+Difference in differences: a column that does better on exams from before its cutoff may have read them, or those exams
+may be easier. Columns whose cutoff precedes *both* sets have read neither: what they gain on the older one is how much
+easier it is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Literal, TypeAlias
 
 import msgspec
+import numpy as np
 
 from lacre.errors import InputError
+from lacre.scoring.bootstrap import DRAWS, percentile_interval, ratios, resampled_sums
 from lacre.scoring.estimates import LEVEL, Estimate, Measured, Undefined
-from lacre.scoring.outcomes import Answer, by_column
-from lacre.scoring.strata import gap, item_values, side_of_cutoff
+from lacre.scoring.intervals import Method
+from lacre.scoring.metrics import Headline, metrics
+from lacre.scoring.outcomes import Answer, by_column, items_of
+from lacre.scoring.strata import SEEN, gap, item_values, side_of_cutoff
+
+Verdict: TypeAlias = Literal["seen", "not_reproduced", "not_probed"]
+"""What a probe made of an item."""
+
+NOT_REPRODUCED, NOT_PROBED = "not reproduced", "not probed"
+"""Strata beside :data:`~lacre.scoring.strata.SEEN`: what a column did not write down it may still have read."""
+
+
+class SeenSplit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One column's metrics with and without the items that it has seen (SPEC L8).
+
+    >>> answers = [Answer(column="m", item=i, score=s) for i, s in (("a", 1.0), ("b", 0.0), ("c", 1.0), ("d", 0.0))]
+    >>> marks = {("m", "a"): "seen", ("m", "b"): "not_reproduced", ("m", "c"): "not_reproduced"}
+    >>> [found] = with_and_without(answers, marks, rng=np.random.default_rng(1), draws=100)
+    >>> found.seen, found.not_reproduced, found.not_probed, round(found.difference.value, 3)
+    (1, 2, 1, 0.167)
+
+    Attributes:
+        items: those answered: seen, not reproduced, and not probed.
+        everything, without: the headline over all items, and over those not seen; those that could not be probed stay.
+        difference: mean value of all items less that without those seen; the interval is paired, by resampling items.
+        ahead: mean value of the items seen less that of the others; they are other items, perhaps easier ones.
+    """
+
+    column: str
+    items: int
+    seen: int
+    not_reproduced: int
+    not_probed: int
+    everything: Headline
+    without: Headline
+    difference: Measured
+    ahead: Measured
+
+
+class Before(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One column before and after its declared cutoff (SPEC L5): items of each side, and what the older ones gain it.
+
+    >>> answers = [Answer(column="m", item=i, score=1.0) for i in "ab"]
+    >>> [found] = before_and_after(answers, {"a": "2023-11-05"}, {"m": "2024-06"})
+    >>> found.before, found.after, found.unknown, str(found.gain)
+    (1, 0, 1, 'undefined: no item is of after the cutoff')
+    """
+
+    column: str
+    cutoff: str | None
+    before: int
+    after: int
+    unknown: int
+    gain: Gain | Undefined
 
 
 class Gain(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -41,6 +97,164 @@ class Gain(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     older: int
     newer: int
     left_out: int
+
+
+def with_marks(answers: Iterable[Answer], marks: Mapping[tuple[str, str], Verdict]) -> tuple[Answer, ...]:
+    """The same answers with the field ``seen``: seen, not reproduced, or not probed (SPEC L8).
+
+    An answer to a part of an item, ``item#part``, has the mark of the item.
+
+    >>> answers = [Answer(column="m", item=i, score=1.0) for i in ("a#1", "b", "c")]
+    >>> marks = {("m", "a"): "seen", ("m", "b"): "not_reproduced"}
+    >>> [answer.fields["seen"] for answer in with_marks(answers, marks)]
+    ['seen', 'not reproduced', 'not probed']
+
+    Args:
+        marks: the verdict of a probe on each column and item; those that are not there were not probed.
+    """
+    return tuple(
+        msgspec.structs.replace(
+            answer, fields={**answer.fields, SEEN: _verdict(answer, marks).replace("_", " ")}
+        )
+        for answer in answers
+    )
+
+
+def _verdict(answer: Answer, marks: Mapping[tuple[str, str], Verdict]) -> Verdict:
+    item, _, part = answer.item.rpartition("#")
+    of_whole = marks.get((answer.column, item)) if part and item else None
+    return marks.get((answer.column, answer.item)) or of_whole or "not_probed"
+
+
+def with_and_without(
+    answers: Iterable[Answer],
+    marks: Mapping[tuple[str, str], Verdict],
+    *,
+    rng: np.random.Generator,
+    draws: int = DRAWS,
+    level: float = LEVEL,
+    method: Method = "wilson",
+) -> tuple[SeenSplit, ...]:
+    """The metrics of every column with and without the items that it has seen, columns sorted.
+
+    ``d = mean over all items - mean over those not seen``, both on the same resample of the items, so that the
+    interval counts what they share. Source: Efron and Tibshirani 1993, chapter 6; SPEC L8, L14.
+
+    >>> answers = [Answer(column="m", item=i, score=1.0) for i in "ab"]
+    >>> str(with_and_without(answers, {}, rng=np.random.default_rng(1), draws=100)[0].difference)
+    'undefined: no item was seen'
+    """
+    seed = int(rng.integers(0, 2**63))
+    found = []
+    for column, own in by_column(answers).items():
+        verdicts = {answer.item: _verdict(answer, marks) for answer in own}
+        left = [answer for answer in own if verdicts[answer.item] != "seen"]
+        every = metrics(own, rng=np.random.default_rng(seed), draws=draws, level=level, method=method)
+        rest = (
+            metrics(left, rng=np.random.default_rng(seed), draws=draws, level=level, method=method).headline
+            if left
+            else _nothing("every item was seen")
+        )
+        values = {item: runs[0] for item, runs in item_values(own).items()}
+        groups: dict[Verdict, list[float]] = {"seen": [], "not_reproduced": [], "not_probed": []}
+        for item, value in values.items():
+            groups[verdicts[item]].append(value)
+        unseen = [value for item, value in values.items() if verdicts[item] != "seen"]
+        generator = np.random.default_rng(seed)
+        found.append(
+            SeenSplit(
+                column=column,
+                items=len(items_of(own)),
+                seen=len(groups["seen"]),
+                not_reproduced=len(groups["not_reproduced"]),
+                not_probed=len(groups["not_probed"]),
+                everything=every.headline,
+                without=rest,
+                difference=_paired(groups["seen"], unseen, generator, draws=draws, level=level),
+                ahead=gap(groups["seen"], unseen, level=level),
+            )
+        )
+    return tuple(found)
+
+
+def _nothing(reason: str) -> Headline:
+    none = Undefined(reason=reason, n=0)
+    return Headline(accuracy=none, error_when_attempted=none, abstention=none)
+
+
+def _paired(
+    seen: Sequence[float], unseen: Sequence[float], rng: np.random.Generator, *, draws: int, level: float
+) -> Measured:
+    """The mean of all less the mean of those not seen, with the interval of paired resamples."""
+    n = len(seen) + len(unseen)
+    if not seen or not unseen:
+        return Undefined(reason="no item was seen" if not seen else "every item was seen", n=n)
+    values = np.array([*seen, *unseen], np.float64)
+    kept = np.array([0.0] * len(seen) + [1.0] * len(unseen))
+    sums = resampled_sums(np.column_stack([values, np.ones(n), values * kept, kept]), rng, draws)
+    drawn = ratios(sums[:, 0], sums[:, 1]) - ratios(sums[:, 2], sums[:, 3])
+    return Estimate(
+        value=float(values.mean() - np.mean(unseen)),
+        interval=percentile_interval(np.round(drawn, 12), level=level),
+        n=n,
+        method="all items less those not seen",
+    )
+
+
+def before_and_after(
+    answers: Iterable[Answer],
+    published: Mapping[str, str | None],
+    cutoffs: Mapping[str, str | None],
+    *,
+    level: float = LEVEL,
+) -> tuple[Before, ...]:
+    """For every column, how many items are of before and after its cutoff, and the difference in differences.
+
+    An answer to a part of an item, ``item#part``, has the date of the item. Columns sorted. Source: SPEC L5;
+    :func:`difference_in_differences`.
+
+    >>> answers = [Answer(column=c, item=i, score=float(c == "m" and i in "ab")) for c in "mr" for i in "abcd"]
+    >>> dates = {"a": "2023-01-01", "b": "2023-01-01", "c": "2025-01-01", "d": "2025-01-01"}
+    >>> found = before_and_after(answers, dates, {"m": "2024-06", "r": "2022-01"})
+    >>> found[0].gain.estimate.value, found[0].gain.references
+    (1.0, ('r',))
+
+    Args:
+        published: the date of each item, where it is known.
+        cutoffs: the declared cutoff of each column, where it is known.
+    """
+    given = list(answers)
+    found = []
+    for column, own in by_column(given).items():
+        dates = {item: _date(item, published) for item in items_of(own)}
+        sides = {item: side_of_cutoff(day, cutoffs.get(column)) for item, day in dates.items()}
+        older, newer = ([item for item, side in sides.items() if side == on] for on in ("before", "after"))
+        gain: Gain | Undefined
+        if older and newer:
+            others = references(
+                {name: cutoffs.get(name) for name in by_column(given)},
+                [dates[item] for item in (*older, *newer)],
+                apart={column},
+            )
+            gain = difference_in_differences(given, column, others, older, newer, level=level)
+        else:
+            missing = "after" if older or not newer else "before"
+            gain = Undefined(reason=f"no item is of {missing} the cutoff", n=len(older) + len(newer))
+        found.append(
+            Before(
+                column=column,
+                cutoff=cutoffs.get(column),
+                before=len(older),
+                after=len(newer),
+                unknown=len(sides) - len(older) - len(newer),
+                gain=gain,
+            )
+        )
+    return tuple(found)
+
+
+def _date(item: str, published: Mapping[str, str | None]) -> str | None:
+    return published.get(item) or published.get(item.rpartition("#")[0])
 
 
 def references(
