@@ -7,7 +7,7 @@ from lacre.registry.items import Item
 from lacre.registry.records import Record
 from lacre.sealing.commitments import Opening, Row
 
-INDEX, ITEMS, DOCUMENTS = "index.age", "items", "documents"  # places in the vault
+INDEX, ITEMS, DOCUMENTS, LOGS = "index.age", "items", "documents", "logs"  # places in the vault
 
 
 class Header(Record, omit_defaults=False):

@@ -6,12 +6,13 @@ import stat
 from collections.abc import Callable
 from pathlib import Path
 
-from lacre.errors import IntegrityError, sentence
+from lacre.errors import IntegrityError, LacreError, sentence
 from lacre.registry.records import Record
-from lacre.sealing.contents import DOCUMENTS, INDEX, ITEMS
+from lacre.sealing.contents import DOCUMENTS, INDEX, ITEMS, LOGS
 from lacre.sealing.disk import FILE_MODE, FOLDER_MODE
 from lacre.sealing.journal import FOLDER as JOURNAL
 from lacre.sealing.journal import Recovery
+from lacre.sealing.logs import SealedLog, log_names, log_path
 from lacre.sealing.vault import HEADER, LOCK, Vault
 
 
@@ -41,6 +42,8 @@ def inspect(vault: Vault, on_item: Callable[[int], None] = lambda _: None) -> In
             vault.document(name)
         except IntegrityError as error:
             faults.append(str(error))
+    for name in log_names(vault):
+        faults += _log_faults(vault, name)
     faults += _strangers(vault)
     faults += _modes(vault.folder)
     return Inspection(
@@ -55,16 +58,31 @@ def _strangers(vault: Vault) -> list[str]:
     """Files that the index does not know: they are named, and left where they are."""
     files = {kept.file for kept in vault.index.documents}
     known = {
-        vault.folder: {HEADER, INDEX, ITEMS, DOCUMENTS, JOURNAL, LOCK},
+        vault.folder: {HEADER, INDEX, ITEMS, DOCUMENTS, JOURNAL, LOCK, LOGS},
         vault.folder / ITEMS: {f"{entry.row.id}.age" for entry in vault.entries()},
         vault.folder / DOCUMENTS: files,
         vault.folder / JOURNAL: set[str](),
+        vault.folder / LOGS: {log_path(vault, name).name for name in log_names(vault)},
     }
     strangers = [
-        path for folder, names in known.items() for path in folder.iterdir() if path.name not in names
+        path
+        for folder, names in known.items()
+        if folder.is_dir()
+        for path in folder.iterdir()
+        if path.name not in names
     ]
     todo = "The index does not know it: find out whose it is, and move it out"
     return [sentence(path, "does not belong here", todo) for path in sorted(strangers)]
+
+
+def _log_faults(vault: Vault, name: str) -> list[str]:
+    """What is wrong with a log; a frame that a crash cut short is taken away, for it never counted."""
+    try:
+        log = SealedLog(vault, name)
+    except LacreError as error:
+        return [str(error)]
+    log.close()
+    return []
 
 
 def _modes(folder: Path) -> list[str]:
