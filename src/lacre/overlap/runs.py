@@ -169,25 +169,35 @@ def kernel_runs(index: ItemIndex, pages: Buffers, scratch: Scratch) -> tuple[npt
 
 
 class WordRun(NamedTuple):
-    """Words [first, last) of an item's sheet that stand in a text, which one does not matter."""
+    """Words [first, last) of an item's sheet that stand in a text, where does not matter."""
 
     item: int
     first: int
     last: int
 
 
-def word_runs(index: ItemIndex, pages: Buffers, scratch: Scratch) -> list[WordRun]:
+class WordRuns(NamedTuple):
+    """The runs of a text, and how many words were read."""
+
+    runs: list[WordRun]
+    words: int
+
+
+def word_runs(index: ItemIndex, pages: Buffers, scratch: Scratch) -> WordRuns:
     """As :func:`runs`, for those who need not know where the words stand: nothing is read a second time.
 
     Where there is one document, ``scratch.words[0]`` holds the hashes of its words afterwards, from PAD on.
     """
-    raw, _ = kernel_runs(index, pages, scratch)
-    return [
-        WordRun(piece.item, piece.first, piece.last)
-        for _, pieces, _ in _by_document(index, raw)
-        for piece in _merged(pieces)
-        if _counts(index.sheets, piece)
-    ]
+    raw, total = kernel_runs(index, pages, scratch)
+    return WordRuns(
+        [
+            WordRun(piece.item, piece.first, piece.last)
+            for _, pieces, _ in _by_document(index, raw)
+            for piece in _merged(pieces)
+            if _counts(index.sheets, piece)
+        ],
+        total,
+    )
 
 
 class _Piece(NamedTuple):

@@ -155,6 +155,7 @@ class WordTable(NamedTuple):
     Attributes:
         firsts: sorted hashes of first words, shape (n,). ``begins``: where each sequence starts in ``words``,
             shape (n,); ``ends``: one past its last word.
+        order: the number that each sequence had when it was given.
     """
 
     bitmap: Words
@@ -162,6 +163,7 @@ class WordTable(NamedTuple):
     begins: Places
     ends: Places
     words: Words
+    order: Places
 
 
 def word_table(sequences: Sequence[Words]) -> WordTable:
@@ -174,17 +176,15 @@ def word_table(sequences: Sequence[Words]) -> WordTable:
     cells = firsts >> U(48)
     np.bitwise_or.at(bitmap, (cells >> U(6)).astype(np.int64), U(1) << (cells & U(63)))
     words = np.concatenate([*ordered, np.zeros(0, np.uint64)])
-    return WordTable(bitmap, firsts, sizes[:-1], sizes[1:], words)
+    return WordTable(bitmap, firsts, sizes[:-1], sizes[1:], words, np.array(order, np.int64))
 
 
-def short_runs(words: Words, table: WordTable) -> Places:
-    """(place, number in the sorted table) of every sequence that stands in ``words``, shape (n, 2)."""
+def short_runs(words: Words, table: WordTable) -> frozenset[int]:
+    """The numbers, as given, of the sequences that stand in ``words``."""
     found = np.empty((64, 2), np.int64)
-    while True:
-        made = short_runs_loop(words, *table, found)
-        if made <= found.shape[0]:
-            return found[:made]
+    while (made := short_runs_loop(words, *table[:5], found)) > found.shape[0]:
         found = np.empty((made, 2), np.int64)
+    return frozenset(table.order[np.unique(found[:made, 1])].tolist())
 
 
 def digit_runs(content: Bytes, entries: npt.NDArray[np.uint32], number: int) -> Places:

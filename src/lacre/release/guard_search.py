@@ -1,0 +1,251 @@
+"""Looking through the bytes of one public file for what is wanted."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+
+from lacre.overlap.kernel import PAD
+from lacre.overlap.runs import Buffers, Scratch, word_runs
+from lacre.overlap.sheets import wide
+from lacre.registry.rules import GuardRules
+from lacre.release.encoded import from_base64, from_hex
+from lacre.release.guard_marks import address, few, few_rows, is_cpf, line_about, linked, stretch
+from lacre.release.guard_wanted import Wanted, image_sha256
+from lacre.release.pictures import is_picture
+from lacre.release.readings import hidden, reread, valid, windows
+from lacre.release.survey import CPF, ELEVEN, ID, MAIL, encoded, short_runs, survey
+from lacre.release.survey_kernel import Bytes, Places
+from lacre.release.unpack import Budget, Unopened, is_text, may_open, pieces
+
+TEXT, SHORT, IMAGE, NONCE = "text", "short item", "image", "nonce"
+NAMED_ID, NAME, MAILED, TAXED = "id beside text", "reviewer's name", "e-mail address", "CPF"
+SMALL, CLOSED = "too few items", "not opened"
+"""Kinds of hits."""
+
+MOST_DEPTH = 6  # encodings within encodings
+LEAST_IMAGE = 64  # bytes; no picture is smaller
+WHOLE = 64 << 20  # bytes of JSON that are read whole, where no line of it is a record
+_HEX = re.compile(rb"[0-9A-Fa-f\s]+")
+_NONCE = 64  # hex digits
+
+
+class Seen(NamedTuple):
+    """Something found: in which member, of which item ("" for none), of what kind, and why it was not opened."""
+
+    member: str
+    item: str
+    kind: str
+    why: str = ""
+
+
+class Search:
+    """The search of one file. What it finds is in :attr:`seen`, each thing once, never with its text."""
+
+    def __init__(self, wanted: Wanted, rules: GuardRules, scratch: Scratch) -> None:
+        self.wanted = wanted
+        self.rules = rules
+        self.scratch = scratch
+        self.seen: set[Seen] = set()
+        self.members = 0
+        self.linking = True
+        self.budget = Budget()
+
+    def file(self, name: str, content: bytes) -> None:
+        """Look through a file: its name, its bytes, and all that it holds."""
+        # The ledger names items beside reasons by design; its text is looked through as all text is.
+        self.linking = name.rpartition("/")[2] != "ledger.jsonl"
+        self.text(valid(name.encode("utf-8", "surrogateescape")), "", 0)
+        self.open(content, "", name, 0)
+
+    def is_private(self, name: str) -> bool:
+        """Whether a name is itself a leak, so that no message may quote it."""
+        apart = Search(self.wanted, self.rules, self.scratch)
+        apart.text(valid(name.encode("utf-8", "surrogateescape")), "", 0)
+        return any(seen.kind != MAILED for seen in apart.seen)
+
+    def open(self, content: bytes, member: str, name: str, depth: int) -> None:
+        """Look through bytes and what they hold. ``name``: by which the kind of text is told where bytes do not."""
+        for piece in pieces(content, member, self.budget, depth):
+            self.members += 1
+            if isinstance(piece, Unopened):
+                self.seen.add(Seen(piece.member, "", CLOSED, piece.reason))
+                continue
+            if piece.whole:
+                self.image(piece.content, piece.member)
+            if not piece.text:
+                self.raw_nonces(piece.content, piece.member)
+                continue
+            for part in windows(piece.content):
+                self.text(part, piece.member, depth, name=piece.member or name, whole=piece.content)
+            for part in hidden(piece.content):
+                self.text(part, piece.member, depth)
+            if piece.whole:
+                self.cells(piece.content, piece.member, piece.member or name)
+
+    def image(self, content: bytes, member: str) -> None:
+        """Whether these bytes are those of a private image."""
+        if self.wanted.images and len(content) >= LEAST_IMAGE:
+            item = self.wanted.images.get(image_sha256(content))
+            if item is not None:
+                self.seen.add(Seen(member, item, IMAGE))
+
+    def raw_nonces(self, content: bytes, member: str) -> None:
+        """Whether 32 bytes in a row are a nonce."""
+        if len(content) < 32 or not self.wanted.nonces:
+            return
+        eights = wide(np.frombuffer(content, np.uint8))
+        for place in np.flatnonzero(np.isin(eights, self.wanted.beginnings)).tolist():
+            item = self.wanted.nonces.get(content[place : place + 32])
+            if item is not None:
+                self.seen.add(Seen(member, item, NONCE))
+
+    def text(self, part: bytes, member: str, depth: int, *, name: str = "", whole: bytes = b"") -> None:
+        """Look through a text in UTF-8: as it is, without its escapes, and what it holds encoded."""
+        content = np.frombuffer(part, np.uint8)
+        self.words(content, member)
+        found = survey(content, self.wanted.ids)
+        self.marks(part, found.marks, member, name, whole)
+        self.decoded(content, found.encoded, member, depth)
+        if found.escaped.size:
+            again = reread(content, found.escaped)
+            if again:
+                plain = np.frombuffer(again, np.uint8)
+                self.words(plain, member)
+                self.decoded(plain, encoded(plain), member, depth)
+                self.people(again, survey(plain, self.wanted.ids).marks, member)
+        self.short_ids(part, member, name)
+
+    def words(self, content: Bytes, member: str) -> None:
+        """Runs of eight words, short items, names."""
+        pages = Buffers(content, np.array([0, content.size], np.int64))
+        read = word_runs(self.wanted.index, pages, self.scratch)
+        for run in read.runs:
+            if self.wanted.is_secret(run):
+                self.seen.add(Seen(member, self.wanted.index.sheets.items[run.item].item, TEXT))
+        if self.wanted.table.firsts.size:
+            for number in short_runs(self.scratch.words[0][PAD : PAD + read.words], self.wanted.table):
+                item = self.wanted.owners[number]
+                self.seen.add(Seen(member, item or "", NAME if item is None else SHORT))
+
+    def marks(self, part: bytes, marks: Places, member: str, name: str, whole: bytes) -> None:
+        """Ids beside text, and people."""
+        self.people(part, marks, member)
+        if not self.linking:
+            return
+        names = self.wanted.index.sheets.items
+        lines: dict[tuple[int, int], dict[str, int]] = {}
+        for kind, start, end, number in marks.tolist():
+            if kind == ID:
+                lines.setdefault(line_about(part, start, end), {})[names[number].item] = start
+        table = name.lower().endswith((".csv", ".tsv"))
+        for (low, high), ids in lines.items():
+            for item in self.linked(part[low:high], ids, table=table, whole=whole, part=part):
+                self.seen.add(Seen(member, item, NAMED_ID))
+
+    def linked(
+        self, line: bytes, ids: dict[str, int], *, table: bool, whole: bytes, part: bytes
+    ) -> Iterable[str]:
+        """The ids that stand beside text: in their record where the text is made of records, else in their line."""
+        record = line.strip().startswith((b"{", b"["))
+        if not record and not table and whole[:1] in (b"{", b"[") and len(whole) <= WHOLE:
+            record, line = is_json(whole), whole
+        if record or table:
+            return linked(line, ids.keys(), table=table)
+        return [
+            item
+            for item, start in ids.items()
+            if linked(stretch(part, start, start + len(item)), {item}, table=False)
+        ]
+
+    def short_ids(self, part: bytes, member: str, name: str) -> None:
+        """Ids too short to stand out in running text: as a value of a record, or a cell, only."""
+        if not self.wanted.short_ids or not self.linking:
+            return
+        table = name.lower().endswith((".csv", ".tsv"))
+        for line in part.split(b"\n"):
+            if table or line.lstrip()[:1] in (b"{", b"["):
+                for item in linked(line, self.wanted.short_ids, table=table):
+                    self.seen.add(Seen(member, item, NAMED_ID))
+
+    def people(self, part: bytes, marks: Places, member: str) -> None:
+        """Addresses and CPFs."""
+        public = self.wanted.public
+        for kind, start, end, _ in marks.tolist():
+            if kind == MAIL and address(part, start, public):
+                self.seen.add(Seen(member, "", MAILED))
+            elif (kind == CPF and is_cpf(part[start:end], public)) or (
+                kind == ELEVEN
+                and b"cpf" in part[max(0, start - 40) : start].lower()
+                and is_cpf(part[start:end], public)
+            ):
+                self.seen.add(Seen(member, "", TAXED))
+
+    def decoded(self, content: Bytes, runs: Places, member: str, depth: int) -> None:
+        """What runs of base64 or hex digits stand for."""
+        if depth >= MOST_DEPTH:
+            if len(runs):
+                self.seen.add(Seen(member, "", CLOSED, f"encoded more than {MOST_DEPTH} deep"))
+            return
+        texts: list[bytes] = []
+        for start, end in runs.tolist():
+            run = content[start:end].tobytes()
+            if _HEX.fullmatch(run):
+                self.hex_nonces(run, member)
+                whole = from_hex(run)
+                read: Iterator[bytes] | list[bytes] = [whole] if len(whole) != 32 else []
+            else:
+                read = from_base64(run)
+            for plain in read:
+                self.raw_nonces(plain, member)
+                if may_open(plain):
+                    self.open(plain, f"{member}/encoded".lstrip("/"), "", depth + 1)
+                elif is_text(plain):
+                    texts += [valid(plain), *hidden(plain)]
+                elif not is_picture(plain):
+                    self.image(plain, member)
+        if texts:
+            self.text(b"\n\n".join(texts), f"{member}/encoded".lstrip("/"), depth + 1)
+
+    def hex_nonces(self, run: bytes, member: str) -> None:
+        """Whether 64 hex digits in a row are a nonce."""
+        digits = b"".join(run.split()).lower()
+        for start in range(len(digits) - _NONCE + 1):
+            item = self.wanted.nonces.get(from_hex(digits[start : start + _NONCE]))
+            if item is not None:
+                self.seen.add(Seen(member, item, NONCE))
+
+    def cells(self, content: bytes, member: str, name: str) -> None:
+        """Results that rest on too few private items."""
+        if len(content) > WHOLE or not re.search(rb"(?i)private|privada|sealed", content):
+            return
+        small = 0
+        if name.lower().endswith((".csv", ".tsv")):
+            small = few_rows(content.decode("utf-8", "replace").splitlines(), self.rules)
+        elif content.lstrip()[:1] in (b"{", b"["):
+            small = sum(few(value, self.rules) for value in _values(content))
+        if small:
+            self.seen.add(Seen(member, "", SMALL))
+
+
+def is_json(content: bytes) -> bool:
+    """Whether bytes are one JSON value."""
+    try:
+        msgspec.json.decode(content)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False
+    return True
+
+
+def _values(content: bytes) -> Iterator[object]:
+    """The one value of a JSON text, or that of each line."""
+    if is_json(content):
+        yield msgspec.json.decode(content)
+        return
+    for line in content.split(b"\n"):
+        if line.strip() and is_json(line):
+            yield msgspec.json.decode(line)
