@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.engine.server import Say, Server, always
 
 from lacre.cli import run
 from lacre.errors import Exit
@@ -35,9 +36,36 @@ def test_without_a_benchmark_there_are_only_the_shared_files(
 ) -> None:
     assert run(["init", str(tmp_path), "--json"]) == Exit.CLEAN
     result = json.loads(capsys.readouterr().out)
-    names = ["README.md", "boilerplate.txt", "corpora.jsonl", "exams.jsonl", "rules.toml"]
+    names = [
+        "README.md", "boilerplate.txt", "columns.toml", "corpora.jsonl", "exams.jsonl", "rules.toml",
+        "templates/choice.txt", "templates/open.txt", "templates/part.txt",
+    ]  # fmt: skip
     assert result == {"workspace": str(tmp_path), "files": [f"registry/{name}" for name in names]}
     assert Workspace.find(tmp_path).benchmarks() == ()
+
+
+def test_a_run_starts_in_a_new_workspace(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["init", str(tmp_path)]) == Exit.CLEAN
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "items.csv").write_text("id;stem;options;key\nq1;Que cor?;(A) Azul (B) Verde;B\n", "utf-8")
+    with Server(always(Say(text="Letra B"))) as server:
+        cards = tmp_path / "registry/columns.toml"
+        cards.write_text(cards.read_text("utf-8").replace(":8077", f":{server.port}"), "utf-8")
+        assert run(["column", "check", "local"]) == Exit.CLEAN
+        assert run(["run", "start", "items.csv", "--column", "local", "--out", "r"]) == Exit.CLEAN, (
+            capsys.readouterr()
+        )
+    assert (tmp_path / "r/answers-choice.jsonl").is_file()
+    assert run(["column", "list"]) == Exit.CLEAN
+
+
+def test_a_new_workspace_gets_the_cards_and_messages_of_this_project(tmp_path: Path) -> None:
+    assert run(["init", str(tmp_path)]) == Exit.CLEAN
+    project = Path(__file__).parents[2] / "registry"
+    for name in ("columns.toml", "templates/choice.txt", "templates/open.txt", "templates/part.txt"):
+        assert (tmp_path / "registry" / name).read_bytes() == (project / name).read_bytes(), name
 
 
 def test_an_empty_registry_is_filled(tmp_path: Path) -> None:

@@ -82,6 +82,111 @@ def test_what_the_rule_cannot_read_waits_for_the_judges(
     assert not Path("r/answers-choice.jsonl").exists()
 
 
+def test_what_answers_writes_is_said_also_where_answers_are(
+    workspace: Path, server: Server, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["run", "start", "items.csv", "--column", "mine", "--out", "r"]) == Exit.CLEAN
+    assert "r/answers-choice.jsonl: 2 answers written.\n" in capsys.readouterr().err
+    assert run(["run", "answers", "r", "--undecided", "wrong"]) == Exit.CLEAN
+    out, err = capsys.readouterr()
+    assert "r/answers-choice.jsonl: 2 answers written, in the place of those of an earlier call." in out
+    assert "No answer was undecided: --undecided changed nothing." in err
+
+
+def test_answers_that_are_taken_away_are_named(
+    workspace: Path, server: Server, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server.script = always(Say(text="Pode ser a A, ou pode ser a B."))
+    assert run(["run", "start", "items.csv", "--column", "mine", "--out", "r"]) == Exit.CLEAN
+    assert run(["run", "answers", "r", "--undecided", "failure"]) == Exit.CLEAN
+    capsys.readouterr()
+    assert run(["run", "answers", "r"]) == Exit.FINDING
+    assert "r/answers-choice.jsonl: taken away" in capsys.readouterr().out
+
+
+def test_a_column_that_gave_nothing_but_failures_is_said_and_ends_4(
+    workspace: Path, server: Server, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server.script = always(Say(text=None))
+    assert run(["run", "start", "items.csv", "--column", "mine", "--out", "r"]) == Exit.COLUMN
+    err = capsys.readouterr().err
+    [line] = [line for line in err.splitlines() if line.startswith("lacre:")]
+    assert "column 'mine': every reply failed" in line
+    assert "lacre run resume r --failed" in line
+    assert run(["run", "resume", "r", "--json"]) == Exit.COLUMN
+    result, _ = printed(capsys)
+    assert isinstance(result, dict)
+    assert result["written"]["wholly_failed"] == ["mine"]
+    assert run(["run", "answers", "r"]) == Exit.CLEAN
+    assert "every reply failed" in capsys.readouterr().err
+    server.script = always(Say(text="Letra B"))
+    assert run(["run", "resume", "r", "--failed"]) == Exit.CLEAN
+    assert "every reply failed" not in capsys.readouterr().err
+
+
+def test_a_cap_that_leaves_no_answer_at_all_ends_4_and_one_that_leaves_answers_does_not(
+    workspace: Path, server: Server
+) -> None:
+    server.script = always(Say(text=None, finish="length"))
+    assert run(["run", "start", "items.csv", "--column", "mine", "--out", "empty"]) == Exit.COLUMN
+    server.script = always(Say(text="Resposta: B. Porque", finish="length"))
+    assert run(["run", "start", "items.csv", "--column", "mine", "--out", "cut"]) == Exit.CLEAN
+
+
+def test_ends_for_unknown_reasons_are_counted_by_their_word(
+    workspace: Path, server: Server, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server.script = always(Say(text="Letra B", finish="whim"))
+    assert run(["run", "start", "items.csv", "--column", "mine", "--out", "r"]) == Exit.CLEAN
+    said = "column 'mine': some answers ended for reasons that are not known: whim 2."
+    assert said in capsys.readouterr().err
+    assert run(["run", "status", "r"]) == Exit.CLEAN
+    assert said in capsys.readouterr().err
+
+
+def test_bad_cards_leave_runs_of_good_ones_alone_and_are_named(
+    workspace: Path, server: Server, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = workspace / "registry/columns.toml"
+    bad = CARD.format(id="bad", endpoint="http://example.org")
+    path.write_text(path.read_text("utf-8") + bad, encoding="utf-8")
+    assert run(["run", "start", "items.csv", "--column", "mine", "--out", "r"]) == Exit.CLEAN
+    assert (
+        "columns.toml:9: column 'bad': endpoint is not encrypted. Write https://" in capsys.readouterr().err
+    )
+    assert run(["column", "check", "mine"]) == Exit.CLEAN
+    assert run(["column", "check", "mine", "bad"]) == Exit.BAD_INPUT
+    assert run(["run", "start", "items.csv", "--column", "bad", "--out", "s"]) == Exit.BAD_INPUT
+    assert "column 'bad': endpoint is not encrypted" in capsys.readouterr().err
+    assert run(["column", "list"]) == Exit.BAD_INPUT
+    out, err = capsys.readouterr()
+    assert "mine\tlocal" in out
+    assert "column 'bad': has no source" in err
+    assert run(["column", "list", "--json"]) == Exit.BAD_INPUT
+    result, _ = printed(capsys)
+    assert isinstance(result, dict)
+    assert [fault["id"] for fault in result["bad"]] == ["bad", "bad"]
+    # A card that went bad in mid-run is not passed over for what it was.
+    path.write_text(path.read_text("utf-8").replace("cap = 100", "cap = 0"), encoding="utf-8")
+    assert run(["run", "resume", "r"]) == Exit.BAD_INPUT
+    assert "column 'mine': cap is below 1" in capsys.readouterr().err
+
+
+def test_a_budget_of_nothing_is_refused_before_the_first_call(
+    workspace: Path, server: Server, capsys: pytest.CaptureFixture[str]
+) -> None:
+    price = ["[columns.price]", 'currency = "USD"', 'source = "https://example.org"', 'read = "2026-01-01"']
+    write_card(workspace, server, "cap = 100", *price, 'input = "1"', 'output = "2"')
+    command = ["run", "start", "items.csv", "--column", "mine", "--out", "r", "--budget", "0"]
+    assert run(command) == Exit.BAD_INPUT
+    assert "--budget: 0 dollars allow no request" in capsys.readouterr().err
+    assert server.requests == 0
+    assert not Path("r").exists()
+    # A column that costs nothing may be asked for nothing.
+    write_card(workspace, server, "cap = 100", *price, 'input = "0"', 'output = "0.00"')
+    assert run(command) == Exit.CLEAN
+
+
 def test_a_run_that_is_not_complete_is_never_scored(
     workspace: Path, server: Server, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -162,7 +162,9 @@ def test_ctrl_c_keeps_what_came_and_says_how_to_go_on(place: Path, server: Serve
     code, _, err = ended(child)
     assert code == Exit.INTERRUPTED
     assert "lacre run resume run" in err
+    assert "questions were under way: their replies are lost, and may be billed" in err
     assert "Traceback" not in err
+    assert "never awaited" not in err
     kept = len(replies(place / "run/journal.jsonl"))
     assert 5 <= kept < ITEMS
     assert not (place / "run/answers-choice.jsonl").exists()
@@ -186,6 +188,8 @@ def test_a_full_disk_stops_the_run_and_nothing_is_half_written(place: Path, serv
     assert code == Exit.INCOMPLETE
     assert "could not be written" in err
     assert "Traceback" not in err
+    assert "never awaited" not in err
+    assert len(err.strip().splitlines()) == 2
     content = (place / "run/journal.jsonl").read_bytes()
     assert content.endswith(b"\n")
     kept = len(replies(place / "run/journal.jsonl"))
@@ -310,3 +314,11 @@ def test_a_run_with_trouble_of_every_kind_still_ends(tmp_path: Path) -> None:
     assert min(column.answered, column.refused, column.failed) > 0
     assert len(journal(tmp_path / "journal.jsonl")) == 60 + column.failed
     assert any(isinstance(entry.reply, Answered) for entry in replies(tmp_path / "journal.jsonl"))
+
+
+def test_the_server_by_hand_says_that_its_port_is_taken(server: Server) -> None:
+    command = [sys.executable, "-m", "tests.engine.server", "--port", str(server.port)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    assert done.returncode == 1
+    assert f"port {server.port}: " in done.stderr
+    assert "leave --port out" in done.stderr

@@ -131,3 +131,25 @@ def test_a_place_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(InputError, match="cannot be written"):
         FileSink(tmp_path / "file" / "journal.jsonl")
+
+
+def test_a_reply_that_came_is_written_though_nobody_waits_for_it_any_more(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    sink = FileSink(path)
+
+    async def work() -> None:
+        journal = Journal(sink)
+
+        async def worker() -> None:
+            journal.add(replied(1))
+            await asyncio.shield(journal.add(replied(2)))
+
+        task = asyncio.create_task(worker())
+        await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        await journal.close()
+
+    asyncio.run(work())
+    sink.close()
+    assert list(read_journal(path)) == [replied(1), replied(2)]

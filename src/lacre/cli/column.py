@@ -12,6 +12,8 @@ from lacre.cli.output import example, json_option, print_json, print_table, say
 from lacre.errors import ColumnError, Exit
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from lacre.engine.checks import Checked
     from lacre.registry.columns import Columns
 
@@ -25,32 +27,48 @@ def column() -> None:
     """
 
 
-def read_workspace_columns() -> Columns:
-    """The cards of the workspace that we are in."""
-    from lacre.registry.columns import read_columns  # noqa: PLC0415
+def read_workspace_columns(ids: Sequence[str] = ()) -> Columns:
+    """The cards of the workspace that we are in; what is wrong with those that are not asked for is said.
+
+    Raises:
+        RecordError: one of ``ids`` has a bad card.
+    """
+    from lacre.errors import sentence  # noqa: PLC0415
+    from lacre.registry.columns import usable_columns  # noqa: PLC0415
     from lacre.registry.workspace import Workspace  # noqa: PLC0415
 
-    return read_columns(Workspace.find(Path.cwd()).registry / "columns.toml")
+    columns = usable_columns(Workspace.find(Path.cwd()).registry / "columns.toml")
+    columns.refuse_bad(ids)
+    for fault in columns.bad:
+        say(sentence(f"columns.toml:{fault.line}", fault.what, fault.todo))
+    return columns
 
 
 @column.command("list", epilog=example("lacre column list"))
 @json_option
-def list_(as_json: bool) -> None:
-    """List the columns with what is known of them. Prices are for a million tokens, input / output."""
+def list_(as_json: bool) -> int:
+    """List the columns with what is known of them. Prices are for a million tokens, input / output.
+
+    A card that says what it may not is named with its line, and the good ones are listed all the same.
+
+    Exit code: 0 when all cards are good, 2 when one is not.
+    """
     from lacre.registry.columns import card_summary  # noqa: PLC0415
 
     cards = read_workspace_columns()
+    code = int(Exit.BAD_INPUT if cards.bad else Exit.CLEAN)
     if as_json:
         print_json(cards)
-        return
+        return code
     rows = [card_summary(card) for card in cards.columns.values()]
     if not rows:
         say("No columns: write their cards in registry/columns.toml.")
-        return
+        return code
     print_table(list(rows[0]), [list(row.values()) for row in rows], whole=("column",))
     if cards.exchange is not None:
         rate = cards.exchange
         say(f"1 USD = {rate.brl_per_usd} BRL ({rate.source}, {rate.read}).")
+    return code
 
 
 @column.command(epilog=example("lacre column check local"))
@@ -67,7 +85,7 @@ def check(ids: tuple[str, ...], as_json: bool) -> int:
     from lacre.engine.checks import check_column  # noqa: PLC0415
     from lacre.engine.keys import read_key  # noqa: PLC0415
 
-    cards = read_workspace_columns().named(ids)
+    cards = read_workspace_columns(ids).named(ids)
     keys = {card.id: read_key(card, os.environ) for card in cards}
     checked = [check_column(card, keys[card.id]) for card in cards]
     if as_json:

@@ -55,6 +55,11 @@ def print_written(written: Written, on: IO[str]) -> None:
             + ".",
             file=on,
         )
+    for path in written.removed:
+        click.echo(f"{path}: taken away, for some of its answers wait for the judges again.", file=on)
+    for kind, path in zip(sorted(written.rows), written.answers, strict=True):
+        instead = ", in the place of those of an earlier call" if path in written.replaced else ""
+        click.echo(f"{path}: {written.rows[kind]:,} answers written{instead}.", file=on)
     for path in written.answers:
         click.echo(f"Score them with: lacre score {path}", file=on)
 

@@ -2,30 +2,39 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from datetime import UTC, datetime
-from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 import click
 
-from lacre import __version__
 from lacre.cli.column import read_workspace_columns
 from lacre.cli.output import example, json_option, print_json, print_table, say
+from lacre.cli.run_ground import (
+    asked_by,
+    chosen,
+    dollars,
+    exchange_given,
+    first_request,
+    questions_of_source,
+    ready,
+    record_of,
+    renewed,
+    run_rules,
+)
 from lacre.cli.run_tables import Meter, cost_row, print_record, print_replies, print_state, print_written
-from lacre.errors import Exit, InputError
+from lacre.errors import Exit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from decimal import Decimal
 
     from lacre.engine.folders import RunFolder
     from lacre.engine.keys import Key
     from lacre.engine.plans import Question, RunRecord
     from lacre.engine.runs import RunState
-    from lacre.registry.columns import Column, Exchange
-    from lacre.registry.rules import RunRules
+    from lacre.registry.columns import Column
 
 LAYERS = ("official", "open")
 Kind = Literal["choice", "open"]
@@ -40,7 +49,7 @@ def run() -> None:
     nothing; one that is not complete is never scored.
 
     \b
-    Exit codes: 0 complete, 4 a column was stopped, 5 not complete, 130 interrupted.
+    Exit codes: 0 complete, 4 a column was stopped or gave nothing but failures, 5 not complete, 130 interrupted.
     """
 
 
@@ -83,22 +92,22 @@ def start(
     from lacre.engine.folders import RunFolder  # noqa: PLC0415
     from lacre.engine.plans import check_questions  # noqa: PLC0415
 
-    columns = read_workspace_columns()
+    columns = read_workspace_columns(ids)
     cards = columns.named(ids)
-    questions = _chosen(_questions(source), layer, kind, items)
+    questions = chosen(questions_of_source(source), layer, kind, items)
     check_questions(questions, cards)
-    exchange = _exchange(brl_per_usd) or columns.exchange
-    limit = _dollars(budget)
+    exchange = exchange_given(brl_per_usd) or columns.exchange
+    limit = dollars(budget)
     now = datetime.now(UTC)
     name = f"{Path(source).stem}-{now:%Y%m%dT%H%M%SZ}"
     filtered = bool(layer or kind or items)
-    record = _record(
+    record = record_of(
         name, source, cards, questions, now=now, exchange=exchange, budget=limit, filtered=filtered
     )
     if dry_run:
         _print_requests(record, cards, questions, as_json=as_json)
         return int(Exit.CLEAN)
-    keys = _ready(cards, record, questions, limit)
+    keys = ready(cards, record, questions, limit)
     folder = RunFolder.create(out or Path("runs") / name, record)
     say(f"Run {record.id} in {folder.path}")
     return _work(folder, record, questions, cards, keys, budget=limit, as_json=as_json)
@@ -124,11 +133,11 @@ def resume(*, folder: Path, budget: str | None, failed: bool, as_json: bool) -> 
 
     place = RunFolder.open(folder)
     record = place.record()
-    questions = _asked(record)
+    questions = asked_by(record)
     check_resumed(record, questions)
-    record = _renewed(place, record)
-    limit = _dollars(budget) if budget is not None else _dollars(record.budget)
-    keys = _ready(record.columns, record, questions, limit)
+    record = renewed(place, record)
+    limit = dollars(budget) if budget is not None else dollars(record.budget)
+    keys = ready(record.columns, record, questions, limit)
     return _work(place, record, questions, record.columns, keys, budget=limit, again=failed, as_json=as_json)
 
 
@@ -144,7 +153,7 @@ def status(folder: Path, as_json: bool) -> int:
 
     place = RunFolder.open(folder)
     record = place.record()
-    state = state_of(record, _asked(record), place.entries())
+    state = state_of(record, asked_by(record), place.entries())
     if as_json:
         print_json({"run": record.id, "state": state})
     else:
@@ -210,13 +219,16 @@ def answers(folder: Path, undecided: Literal["wrong", "failure"] | None, as_json
 
     place = RunFolder.open(folder)
     record = place.record()
-    questions = _asked(record)
+    questions = asked_by(record)
     complete = state_of(record, questions, place.entries()).complete
     written = write_answers(place, questions, complete=complete, undecided=undecided)
     if as_json:
         print_json(written)
     else:
         print_written(written, on=sys.stdout)
+    if undecided is not None and not written.forced:
+        say("No answer was undecided: --undecided changed nothing.")
+    _say_failed(written.wholly_failed, folder)
     return int(Exit.FINDING if written.undecided and undecided is None else Exit.CLEAN)
 
 
@@ -239,8 +251,9 @@ def _work(
     sink = folder.sink()
     if sink.torn:
         say(f"{folder.journal_path}: a line was cut short by a crash; its reply is asked for again.")
-    rules = _run_rules()
+    rules = run_rules()
     meter = Meter(sys.stderr.isatty())
+    going: Run | None = None
     try:
         going = Run(
             record=record,
@@ -257,25 +270,32 @@ def _work(
         state = going.work()
     except KeyboardInterrupt:
         meter.close()
+        if going is not None and going.under_way:
+            say(
+                f"{going.under_way:,} questions were under way: their replies are lost, and may be billed. "
+                "They are asked again."
+            )
         say(f"Every reply that came is kept. Go on with: lacre run resume {folder.path}")
         raise
     finally:
         meter.close()
         sink.close()
     written = write_answers(folder, questions, complete=True) if state.complete else None
+    wholly_failed = written.wholly_failed if written is not None else ()
     if as_json:
         print_json({"run": record.id, "folder": str(folder.path), "state": state, "written": written})
     else:
         print_state(state)
         if written is not None:
             print_written(written, on=sys.stderr)
-    return _ended(state, folder)
+    return _ended(state, folder, wholly_failed)
 
 
-def _ended(state: RunState, folder: RunFolder) -> int:
-    """The exit code of a run, and what to do about it when it is not complete."""
+def _ended(state: RunState, folder: RunFolder, wholly_failed: Sequence[str]) -> int:
+    """The exit code of a run, and what to do about it when it is not complete or worth nothing."""
+    _say_failed(wholly_failed, folder.path)
     if state.complete:
-        return int(Exit.CLEAN)
+        return int(Exit.COLUMN if wholly_failed else Exit.CLEAN)
     if state.budget_reached:
         say(
             f"The next request could exceed the budget. Go on with: lacre run resume {folder.path} --budget USD"
@@ -286,6 +306,16 @@ def _ended(state: RunState, folder: RunFolder) -> int:
     if halted:
         say(f"What is done is kept. Go on with: lacre run resume {folder.path}")
     return int(Exit.COLUMN if halted else Exit.INCOMPLETE)
+
+
+def _say_failed(columns: Sequence[str], folder: Path) -> None:
+    """One line for each column that was asked everything and gave nothing but failures."""
+    for column in columns:
+        say(
+            f"lacre: column '{column}': every reply failed, so that its scores say nothing of it. See why with "
+            f"`lacre run show {folder} --item ID`, check its card with `lacre column check {column}`, then "
+            f"`lacre run resume {folder} --failed`."
+        )
 
 
 _TODO = {
@@ -303,160 +333,6 @@ def _todo(reason: str) -> str:
     return _TODO.get(reason, "Check its card.")
 
 
-def _ready(
-    cards: Sequence[Column], record: RunRecord, questions: Sequence[Question], budget: Decimal | None
-) -> dict[str, Key | None]:
-    """The keys, after everything that can be refused before the first request has been."""
-    from lacre.engine.costs import worst_case  # noqa: PLC0415
-    from lacre.engine.keys import read_key  # noqa: PLC0415
-
-    if budget is not None:
-        for card in cards:
-            worst_case(card, _first_request(record, card, questions[0]), record.exchange)
-    return {card.id: read_key(card, os.environ) for card in cards}
-
-
-def _record(
-    name: str,
-    source: str,
-    cards: Sequence[Column],
-    questions: Sequence[Question],
-    *,
-    now: datetime,
-    exchange: Exchange | None,
-    budget: Decimal | None,
-    filtered: bool,
-) -> RunRecord:
-    from lacre.engine.messages import read_templates  # noqa: PLC0415
-    from lacre.engine.plans import Repetitions, RunRecord, items_digest  # noqa: PLC0415
-    from lacre.registry.workspace import Workspace  # noqa: PLC0415
-
-    rules = _run_rules()
-    templates = read_templates(Workspace.find(Path.cwd()).registry / "templates")
-    return RunRecord(
-        id=name,
-        stage="answers",
-        source=str(Path(source).absolute()) if _is_file(source) else source,
-        created=now.isoformat(timespec="seconds"),
-        version=__version__,
-        columns=tuple(cards),
-        templates=tuple(templates.values()),
-        items=len(questions),
-        items_sha256=items_digest(questions),
-        repetitions=Repetitions(choice=rules.choice_runs, open=rules.open_runs),
-        asked=tuple(question.id for question in questions) if filtered else None,
-        exchange=exchange,
-        budget=None if budget is None else str(budget),
-    )
-
-
-def _renewed(folder: RunFolder, record: RunRecord) -> RunRecord:
-    """The record with today's cards, where they still ask the same or nothing was answered yet."""
-    import msgspec  # noqa: PLC0415
-
-    from lacre.engine.journal import Replied  # noqa: PLC0415
-
-    today = read_workspace_columns().columns
-    answered = {entry.column for entry in folder.entries() if isinstance(entry, Replied)}
-    cards: list[Column] = []
-    for card in record.columns:
-        new = today.get(card.id, card)
-        if new.setting() != card.setting() and card.id in answered:
-            changed = sorted(name for name, value in new.asked().items() if card.asked().get(name) != value)
-            raise InputError(
-                f"column '{card.id}'",
-                f"its card asks otherwise than when this run began ({', '.join(changed)})",
-                "Restore it, or start another run: answers under two settings make no score",
-            )
-        cards.append(new)
-    renewed = msgspec.structs.replace(record, columns=tuple(cards))
-    if renewed != record:
-        folder.write(renewed)
-    return renewed
-
-
-def _is_file(source: str) -> bool:
-    return "/" in source or Path(source).suffix != "" or Path(source).is_file()
-
-
-def _questions(source: str) -> tuple[Question, ...]:
-    """The questions of a benchmark of the workspace, or of a file of items."""
-    from lacre.engine.plans import Question, questions_of  # noqa: PLC0415
-    from lacre.registry.intake import candidates  # noqa: PLC0415
-    from lacre.registry.workspace import Workspace  # noqa: PLC0415
-
-    if not _is_file(source):
-        workspace = Workspace.find(Path.cwd())
-        workspace.benchmark(source)
-        return questions_of(workspace.items(source), workspace.registry / source)
-    path = Path(source)
-    imported = candidates(path)
-    for remark in imported.remarks():
-        say(f"{path}: {remark}.")
-    return tuple(
-        Question(id=item.id, payload=item.payload, images=path.parent)
-        for item in sorted(imported.items, key=lambda item: item.id)
-    )
-
-
-def _chosen(
-    questions: Sequence[Question], layer: str | None, kind: str | None, items: Sequence[str]
-) -> tuple[Question, ...]:
-    ids = {question.id for question in questions}
-    if missing := [id for id in items if id not in ids]:
-        raise InputError("--item", f"no such item: {', '.join(missing)}", "List them with `lacre items list`")
-    return tuple(
-        question
-        for question in questions
-        if (layer is None or question.fields.get("layer") == layer)
-        and (kind is None or question.payload.kind == kind)
-        and (not items or question.id in items)
-    )
-
-
-def _asked(record: RunRecord) -> tuple[Question, ...]:
-    """The questions of a run that is there."""
-    questions = _questions(record.source)
-    if record.asked is None:
-        return questions
-    return tuple(question for question in questions if question.id in set(record.asked))
-
-
-def _run_rules() -> RunRules:
-    from lacre.registry.workspace import Workspace  # noqa: PLC0415
-
-    return Workspace.find(Path.cwd()).rules().run
-
-
-def _exchange(rate: str | None) -> Exchange | None:
-    from lacre.registry.columns import Exchange, is_amount  # noqa: PLC0415
-
-    if rate is None:
-        return None
-    if not is_amount(rate) or not Decimal(rate):
-        raise InputError("--brl-per-usd", f"'{rate}' is not a rate", "Write it as 5.43")
-    today = f"{datetime.now(UTC):%Y-%m-%d}"
-    return Exchange(brl_per_usd=rate, source="given on the command line", read=today)
-
-
-def _dollars(text: str | None) -> Decimal | None:
-    from lacre.registry.columns import is_amount  # noqa: PLC0415
-
-    if text is None:
-        return None
-    if not is_amount(text):
-        raise InputError("--budget", f"'{text}' is not an amount", "Write dollars as 12.50")
-    return Decimal(text)
-
-
-def _first_request(record: RunRecord, card: Column, question: Question) -> Any:
-    from lacre.engine.dialects import request_of  # noqa: PLC0415
-    from lacre.engine.plans import Chain, compose  # noqa: PLC0415
-
-    chain = Chain(column=card.id, question=question, repetition=1)
-    return request_of(card, compose(record, card, chain, question.parts[0], ()))
-
-
 def _print_requests(
     record: RunRecord, cards: Sequence[Column], questions: Sequence[Question], *, as_json: bool
 ) -> None:
@@ -468,7 +344,7 @@ def _print_requests(
 
     shown = []
     for card in cards:
-        request = _first_request(record, card, questions[0])
+        request = first_request(record, card, questions[0])
         shown.append(
             {
                 "column": card.id,

@@ -40,14 +40,21 @@ class Written(Record, omit_defaults=False):
 
     Attributes:
         answers: files of answers that were written, one for each kind of item whose replies are all decided.
+        replaced, removed: those that an earlier call had left: written anew, and taken away.
         decided, undecided: replies by kind of item.
         forced: undecided ones that were written as ``undecided`` said, for want of judges.
+        rows: answers in the files, by kind of item.
+        wholly_failed: columns whose every reply is of class F by the rule: they were not measured at all.
     """
 
     answers: tuple[str, ...]
     decided: dict[str, int]
     undecided: dict[str, int]
     forced: int = 0
+    replaced: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    rows: dict[str, int] = msgspec.field(default_factory=dict)
+    wholly_failed: tuple[str, ...] = ()
 
 
 class RunFolder:
@@ -171,6 +178,15 @@ class Decided:
         """The kinds of item whose every reply has an outcome: only those may be scored."""
         return tuple(kind for kind in self.answers if self.forced or not self.left.get(kind))
 
+    @property
+    def wholly_failed(self) -> tuple[str, ...]:
+        """Columns whose every reply the rule found to be of class F, sorted."""
+        all_failed: dict[str, bool] = {}
+        for row in self.rows:
+            failed = row.classification.outcome is Outcome.FAILURE
+            all_failed[row.column] = all_failed.get(row.column, True) and failed
+        return tuple(sorted(column for column, failed in all_failed.items() if failed))
+
 
 def decided(
     replies: Mapping[Task, Replied], questions: Questions, *, undecided: Undecided | None = None
@@ -218,10 +234,11 @@ def write_answers(
         )
     found = decided(folder.settled(), questions, undecided=undecided)
     names = found.whole
+    places = {kind: folder.path / f"answers-{kind}.jsonl" for kind in ("choice", "open")}
+    before = {kind for kind, path in places.items() if path.exists()}
     try:
         jsonl.write(folder.path / "classified.jsonl", found.rows, composed=False)
-        for kind in ("choice", "open"):
-            path = folder.path / f"answers-{kind}.jsonl"
+        for kind, path in places.items():
             if kind in names:
                 jsonl.write(path, found.answers[kind], composed=False)
             else:
@@ -232,7 +249,11 @@ def write_answers(
             folder.path, f"the answers could not be written ({error.strerror})", "Make room and run again"
         ) from None
     return Written(
-        answers=tuple(str(folder.path / f"answers-{kind}.jsonl") for kind in sorted(names)),
+        answers=tuple(str(places[kind]) for kind in sorted(names)),
+        replaced=tuple(str(places[kind]) for kind in sorted(before & {*names})),
+        removed=tuple(str(places[kind]) for kind in sorted(before - {*names})),
+        rows={kind: len(found.answers[kind]) for kind in sorted(names)},
+        wholly_failed=found.wholly_failed,
         decided=dict(found.counts),
         undecided=dict(found.left),
         forced=found.forced,

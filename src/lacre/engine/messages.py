@@ -105,6 +105,15 @@ class Earlier(Record):
     answer: str | None
 
 
+def default_templates() -> dict[str, str]:
+    """The templates that come with the package, by file name; ``lacre init`` copies them into a workspace."""
+    return {f"{name}.txt": _packaged(name).decode() for name in FIELDS}
+
+
+def _packaged(name: TemplateName) -> bytes:
+    return files("lacre.engine").joinpath("templates", f"{name}.txt").read_bytes()
+
+
 def read_templates(folder: Path | None) -> dict[TemplateName, Template]:
     """The templates of a workspace's folder; those that come with the package where it has none.
 
@@ -119,8 +128,7 @@ def read_templates(folder: Path | None) -> dict[TemplateName, Template]:
         if path is not None and path.exists():
             content, where = read_bytes(path), str(path)
         else:
-            source = files("lacre.engine").joinpath("templates", f"{name}.txt")
-            content, where = source.read_bytes(), f"template {name}"
+            content, where = _packaged(name), f"template {name}"
         try:
             text = content.decode("utf-8-sig").replace("\r\n", "\n").rstrip("\n")
         except UnicodeDecodeError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
 
@@ -137,31 +138,74 @@ class Column(Record):
         return sha256(msgspec.json.encode(self.asked(), order="deterministic"))
 
 
+class CardFault(Record):
+    """What is wrong with one card: its id when it has one, the line where it begins, what to do."""
+
+    id: str | None
+    line: int
+    what: str
+    todo: str
+
+
 class Columns(Record):
-    """A columns.toml: the cards by id, and the exchange rate where one was entered."""
+    """A columns.toml: the good cards by id, the exchange rate where one was entered, and what is wrong with the others.
+
+    Attributes:
+        bad: every fault of every card that is not among ``columns``.
+    """
 
     columns: dict[str, Column]
     exchange: Exchange | None = None
+    bad: tuple[CardFault, ...] = ()
 
     def named(self, ids: Sequence[str]) -> tuple[Column, ...]:
         """The cards of these ids, in this order, each once.
 
         Raises:
+            RecordError: an id is that of a bad card; all faults of such cards are listed.
             InputError: an id is no column; the ids there are get named.
         """
+        self.refuse_bad(ids)
         for id in ids:
             if id not in self.columns:
                 known = ", ".join(self.columns) or "none"
                 raise InputError(f"column '{id}'", "is not in columns.toml", f"There are: {known}")
         return tuple(self.columns[id] for id in dict.fromkeys(ids))
 
+    def refuse_bad(self, ids: Sequence[str]) -> None:
+        """Refuse ids of bad cards.
+
+        Raises:
+            RecordError: there is one; all faults of such cards are listed.
+        """
+        if faults := [Fault(fault.line, fault.what, fault.todo) for fault in self.bad if fault.id in ids]:
+            raise RecordError("columns.toml", faults)
+
 
 def read_columns(path: Path) -> Columns:
-    """The cards of a columns.toml; none where there is no such file.
+    """The cards of a columns.toml, all of them good; none where there is no such file.
 
     Raises:
         InputError: the file may not be read or is not TOML.
         RecordError: a card says what it may not, or states a fact without its source; every one is listed.
+    """
+    columns = usable_columns(path)
+    if columns.bad:
+        raise RecordError(path, [Fault(fault.line, fault.what, fault.todo) for fault in columns.bad])
+    return columns
+
+
+def default_columns_text() -> str:
+    """The cards that come with the package; ``lacre init`` copies them into a workspace."""
+    return files("lacre.registry").joinpath("columns.toml").read_text(encoding="utf-8")
+
+
+def usable_columns(path: Path) -> Columns:
+    """The good cards of a columns.toml, and what is wrong with the others; none where there is no such file.
+
+    Raises:
+        InputError: the file may not be read or is not TOML.
+        RecordError: a fault is in no card: an unknown part, or a bad exchange rate; those of the cards are listed too.
     """
     if not path.exists():
         return Columns(columns={})
@@ -172,25 +216,50 @@ def read_columns(path: Path) -> Columns:
         if name not in ("columns", "exchange")
     ]
     exchange = _exchange(settings, faults)
-    cards: dict[str, Column] = {}
     rows = settings.values.get("columns", [])
     if not isinstance(rows, list):
         faults.append(Fault(settings.line(("columns",)), "columns is no list of cards", "Write [[columns]]"))
         rows = []
+    cards, bad = _cards(settings, rows)
+    if faults:
+        faults += [Fault(fault.line, fault.what, fault.todo) for fault in bad]
+        raise RecordError(path, sorted(faults, key=lambda fault: fault.line))
+    return Columns(columns=cards, exchange=exchange, bad=tuple(bad))
+
+
+def _cards(settings: Settings, rows: Sequence[Any]) -> tuple[dict[str, Column], list[CardFault]]:
+    """The good cards by id, and all that is wrong with the others, by line."""
+    cards: dict[str, Column] = {}
+    bad: list[CardFault] = []
+    seen: set[str] = set()
     for nth, row in enumerate(rows, 1):
         line = settings.line(("columns",), nth)
         try:
             card = msgspec.convert(row, Column)
         except msgspec.ValidationError as error:
-            faults.append(Fault(line, explained(error, Column), "Correct this card"))
+            id = row.get("id") if isinstance(row, dict) else None
+            id = id if isinstance(id, str) else None
+            # "column ''" would name nothing.
+            whose = f"column '{id}': " if id else ""
+            bad.append(
+                CardFault(id=id, line=line, what=whose + explained(error, Column), todo="Correct this card")
+            )
+            seen.add(id or "")
             continue
-        faults.extend(Fault(line, f"column '{card.id}': {what}", todo) for what, todo in _complaints(card))
-        if card.id in cards:
-            faults.append(Fault(line, f"column '{card.id}' is there already", "Keep one of the two"))
+        found = [
+            CardFault(id=card.id, line=line, what=f"column '{card.id}': {what}", todo=todo)
+            for what, todo in _complaints(card)
+        ]
+        if card.id in seen:
+            what = f"column '{card.id}' is there already"
+            found.append(CardFault(id=card.id, line=line, what=what, todo="Keep one of the two"))
+        seen.add(card.id)
+        bad.extend(found)
         cards[card.id] = card
-    if faults:
-        raise RecordError(path, sorted(faults, key=lambda fault: fault.line))
-    return Columns(columns=cards, exchange=exchange)
+    # Of two cards with one id, nobody can tell which is meant.
+    refused = {fault.id for fault in bad}
+    good = {id: card for id, card in cards.items() if id not in refused}
+    return good, sorted(bad, key=lambda fault: fault.line)
 
 
 def is_amount(text: str) -> bool:

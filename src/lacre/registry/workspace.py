@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import TypeVar
 
 from lacre.errors import Fault, InputError, RecordError
 from lacre.jsonl import Lines, read_lines, sync_folder, write_bytes
+from lacre.registry.columns import default_columns_text
 from lacre.registry.corpora import Corpus, corpus_faults
 from lacre.registry.exams import Exam, exam_faults
 from lacre.registry.intake import read_records
@@ -254,6 +256,8 @@ _README = """\
 - `exams.jsonl`: official exams: dates, keys, booklets, each with its source
 - `corpora.jsonl`: public text to check items against
 - `boilerplate.txt`: phrases that are exam language, not content
+- `columns.toml`: the systems that are measured, and how each is asked
+- `templates/`: the literal messages that they are sent
 """
 
 _README_BENCHMARK = """\
@@ -289,8 +293,12 @@ share = "0.5"
 """
 
 
-def create_workspace(folder: Path, benchmark: str | None = None) -> tuple[Path, ...]:
+def create_workspace(
+    folder: Path, benchmark: str | None = None, *, more: Mapping[str, str] = MappingProxyType({})
+) -> tuple[Path, ...]:
     """Make a registry in ``folder``, all of it or nothing, and return its files relative to it, sorted.
+
+    ``more`` holds the texts of further files, by name, of which the registry knows nothing.
 
     Raises:
         InputError: there is a registry already, the folder cannot be made, or the benchmark's name is not
@@ -308,7 +316,7 @@ def create_workspace(folder: Path, benchmark: str | None = None) -> tuple[Path, 
     draft = folder / f".registry.{os.getpid()}.part"
     try:
         draft.mkdir(parents=True)
-        for name, text in _first_files(benchmark).items():
+        for name, text in {**_first_files(benchmark), **more}.items():
             write_bytes(draft / name, text.encode())
         draft.replace(registry)
         sync_folder(folder)
@@ -329,6 +337,7 @@ def _first_files(benchmark: str | None) -> dict[str, str]:
         "exams.jsonl": "",
         "corpora.jsonl": "",
         "boilerplate.txt": _BOILERPLATE,
+        "columns.toml": default_columns_text(),
     }
     if benchmark:
         texts |= {

@@ -9,7 +9,9 @@ from __future__ import annotations
 import argparse
 import asyncio
 import hashlib
+import os
 import re
+import sys
 
 from tests.engine.server.acts import Act, Limit, Say, Script, Seen, Send, always
 from tests.engine.server.wire import Server
@@ -63,13 +65,19 @@ def main() -> None:
 
     async def serve() -> None:
         task = asyncio.create_task(server.serve())
-        while not server.port:
+        while not server.port and not task.done():
             await asyncio.sleep(0.01)
+        if task.done():
+            await task
         print(server.url, flush=True)
         await task
 
     try:
         asyncio.run(serve())
+    except OSError as error:
+        sys.exit(
+            f"port {arguments.port}: {os.strerror(error.errno or 0)}. Choose another, or leave --port out for a free one."
+        )
     except KeyboardInterrupt:
         print(f"{server.requests} requests")
 
