@@ -75,9 +75,8 @@ def main() -> None:
     try:
         asyncio.run(serve())
     except OSError as error:
-        sys.exit(
-            f"port {arguments.port}: {os.strerror(error.errno or 0)}. Choose another, or leave --port out for a free one."
-        )
+        taken = os.strerror(error.errno or 0)
+        sys.exit(f"port {arguments.port}: {taken}. Choose another, or leave --port out for a free one.")
     except KeyboardInterrupt:
         print(f"{server.requests} requests")
 
