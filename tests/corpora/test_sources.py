@@ -145,14 +145,11 @@ def test_a_source_with_nothing_to_read_is_refused(tmp_path: Path, source: str, m
         shards(str(tmp_path / source))
 
 
-def test_a_parquet_file_is_cut_at_row_groups_and_read_whole(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("lacre.corpora.sources.SHARD_BYTES", 100_000)
+def test_a_parquet_file_is_cut_at_row_groups_and_read_whole(tmp_path: Path) -> None:
     path = tmp_path / "corpus.parquet"
     texts = [f"{n} palavra" * 20 for n in range(5_000)]
     pq.write_table(pa.table({"text": texts}), path, row_group_size=300)
-    listing = shards(str(path))
+    listing = shards(str(path), shard_bytes=100_000)
     groups = [shard.row_groups for shard in listing.shards]
     assert len(groups) > 3
     assert groups[0] is not None

@@ -14,7 +14,9 @@ import pytest
 from tests.vetting.making import FILLER, RULES, STEM, choice, folder, ruled, verdict, vet
 
 from lacre.errors import InputError
-from lacre.vetting.scan import NAMED, Progress, listings
+from lacre.vetting.progress import Progress
+from lacre.vetting.readings import NAMED
+from lacre.vetting.scan import listings
 from lacre.vetting.vet import vet as vetted
 
 

@@ -22,18 +22,23 @@ OVERLAP = 4096
 
 
 class Shard(msgspec.Struct, frozen=True, kw_only=True):
-    """A part of a corpus that is read on its own: a file, or a range of row groups of a Parquet file.
+    """A part of a corpus that is read on its own: a file, a range of row groups of a Parquet file, or a range of
+    bytes of an uncompressed JSONL file.
 
     Attributes:
         corpus: the corpus as the person named it.
         path: path relative to the corpus, with ``/``; the file's name when the corpus is a file. The shards
-            of one Parquet file share it and differ in ``row_groups``.
-        location: where to open it.
-        format: ``txt``, ``html``, ``xml``, ``jsonl``, ``json``, ``csv``, ``tsv`` or ``parquet``.
+            of one file share it and differ in ``row_groups`` or ``span``.
+        location: where to open it: a path, or an address.
+        format: ``txt``, ``html``, ``xml``, ``jsonl``, ``json``, ``csv``, ``tsv``, ``parquet``, or
+            ``streamed`` for a split of a repository that :mod:`lacre.corpora.hub` reads.
         compression: ``gz``, ``zst``, ``bz2``, ``xz`` or none.
         column: the text column, dotted and with ``[]`` for lists, or none to find it.
         row_groups: first and one past the last row group, Parquet only.
-        size: bytes on disk.
+        size: bytes of the whole file.
+        span: first byte and one past the last, JSONL only. The shard has the lines that begin there.
+        unpacked: bytes of its row groups when unpacked, Parquet only.
+        mark: what changes when the file does: its time of change, or the tag or revision that a server gives.
     """
 
     corpus: str
@@ -44,6 +49,9 @@ class Shard(msgspec.Struct, frozen=True, kw_only=True):
     column: str | None
     row_groups: tuple[int, int] | None
     size: int
+    span: tuple[int, int] | None = None
+    unpacked: int | None = None
+    mark: str = ""
 
 
 class Unread(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Protocol, cast
 
 from lacre.corpora.batches import Shard, Unread
+from lacre.corpora.remote import is_address, open_address
+from lacre.corpora.spans import SpanBytes
 
 if TYPE_CHECKING:
     import io
@@ -24,12 +26,17 @@ LARGEST_WINDOW = 1 << 31
 """Window of ``zstd --long=31``, which large public dumps use."""
 
 
-def opened(location: str) -> IO[bytes]:
+def opened(location: str, size: int | None = None) -> IO[bytes]:
     """The bytes at a location, from the first: the one place where a location is opened.
+
+    ``size``: bytes of the file, where they are known; it saves asking a server.
 
     Raises:
         OSError: it is not there, or may not be read.
+        Unreachable: it is at an address that cannot be reached.
     """
+    if is_address(location):
+        return open_address(location, size or None)
     return Path(location).open("rb")
 
 
@@ -53,7 +60,9 @@ def unpacked(shard: Shard) -> Unpacked:
     Raises:
         OSError: it is not there, or may not be read.
     """
-    file = opened(shard.location)
+    file = opened(shard.location, shard.size)
+    if shard.span is not None:
+        return SpanBytes(file, shard.span)
     if shard.compression is None:
         return _Plain(file, shard.size)
     if shard.compression == "zst":
@@ -215,7 +224,7 @@ class _Zstandard:
 
         self._failure = failure
         # Arrow owns the file now and may have closed it.
-        self._file = opened(self._shard.location)
+        self._file = opened(self._shard.location, self._shard.size)
         decoder = zstandard.ZstdDecompressor(max_window_size=LARGEST_WINDOW)
         self._stream = decoder.stream_reader(self._file, read_across_frames=True)
         skip = self._position

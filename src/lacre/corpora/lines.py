@@ -37,12 +37,15 @@ class Layout(msgspec.Struct, frozen=True):
         way: the way to the text in it.
         identity: the column that names the documents.
         schema: for Arrow: text and id; none when only reading line by line will do.
+        prefix: what stands before the number of a line: "" when they are counted from the file's first, ``N+`` when
+            from the first that begins at byte N or after.
     """
 
     column: str
     way: tuple[columns.Step, ...]
     identity: str | None
     schema: pa.Schema | None
+    prefix: str = ""
 
 
 def layout(shard: Shard, head: bytes) -> Layout | None:
@@ -99,27 +102,36 @@ def read_lines(shard: Shard) -> Iterator[TextBatch]:
     Raises:
         InputError: there is no such column, or none that is the text.
     """
+    prefix = f"{shard.span[0]}+" if shard.span and shard.span[0] else ""
     with closing(unpacked(shard)) as stream:
-        shape: Layout | None = None
+        # Every range of a file is read as its head says, whatever its own first lines look like.
+        shape = layout(shard, _head(shard)) if prefix else None
         line = 1
         for block in _blocks(stream):
             if isinstance(block, Unread):
-                yield nothing(_at_line(block, line))
+                yield nothing(_at_line(block, line, prefix))
                 line += 1
                 continue
             ends = block.count(b"\n")
             shape = shape or layout(shard, block)
             if shape is None:
-                yield nothing(*_faults(block, line))
+                yield nothing(*_faults(block, line, prefix))
             else:
+                shape = msgspec.structs.replace(shape, prefix=prefix)
                 yield _parsed(block, shape, line, ends) or _line_by_line(block, shape, line)
             line += ends
         if stream.damage:
             yield nothing(stream.damage)
 
 
-def _at_line(fault: Unread, line: int) -> Unread:
-    return msgspec.structs.replace(fault, where=f"line {line:,}")
+def _head(shard: Shard) -> bytes:
+    """The first bytes of the file that a shard is a range of."""
+    with closing(unpacked(msgspec.structs.replace(shard, span=None))) as stream:
+        return next((block for block in _blocks(stream) if isinstance(block, bytes)), b"")
+
+
+def _at_line(fault: Unread, line: int, prefix: str) -> Unread:
+    return msgspec.structs.replace(fault, where=f"line {prefix}{line:,}")
 
 
 def _blocks(stream: Unpacked) -> Iterator[bytes | Unread]:
@@ -179,7 +191,7 @@ def _parsed(block: bytes, shape: Layout, line: int, ends: int) -> TextBatch | No
     named = whole(table.column(1)) if table.num_columns > 1 else None
     return TextBatch(
         text=without_nulls(text),
-        documents=Numbers(line, len(text)) if named is None else Ids(named, line),
+        documents=Numbers(line, len(text), shape.prefix) if named is None else Ids(named, line, shape.prefix),
         starts=np.zeros(len(text), np.int64),
         nulls=nulls,
     )
@@ -193,24 +205,24 @@ def _line_by_line(block: bytes, shape: Layout, first: int) -> TextBatch:
     for number, line in enumerate(block.split(b"\n"), first):
         if not line.strip():
             continue
-        record = _decoded(line, number, unread)
+        where = f"line {shape.prefix}{number:,}"
+        record = _decoded(line, where, unread)
         if record is None:
             continue
         try:
             text = columns.joined(record, shape.way)
         except TypeError as error:
-            unread.append(Unread(where=f"line {number:,}", reason=str(error), bytes=len(line)))
+            unread.append(Unread(where=where, reason=str(error), bytes=len(line)))
             continue
         nulls += text is None
         name = record.get(shape.identity) if shape.identity else None
         texts.append(text or "")
-        documents.append(str(number) if name is None else str(name))
+        documents.append(f"{shape.prefix}{number}" if name is None else str(name))
     return batch(texts, documents, unread=tuple(unread), nulls=nulls)
 
 
-def _decoded(line: bytes, number: int, unread: list[Unread]) -> dict[str, object] | None:
+def _decoded(line: bytes, where: str, unread: list[Unread]) -> dict[str, object] | None:
     """The record of a line; None, and a place in ``unread``, if it has none."""
-    where = f"line {number:,}"
     try:
         line.decode()
     except UnicodeDecodeError:
@@ -241,12 +253,12 @@ def _leniently(line: bytes) -> object:
         return None
 
 
-def _faults(block: bytes, first: int) -> list[Unread]:
+def _faults(block: bytes, first: int, prefix: str) -> list[Unread]:
     """Why no line of a block is a record."""
     unread: list[Unread] = []
     for number, line in enumerate(block.split(b"\n"), first):
         if line.strip():
-            _decoded(line, number, unread)
+            _decoded(line, f"line {prefix}{number:,}", unread)
     return unread
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING, cast
 
 import msgspec
 import numpy as np
@@ -12,6 +13,10 @@ import pyarrow.parquet as pq
 from lacre.corpora import columns
 from lacre.corpora.batches import BATCH_BYTES, Shard, TextBatch, Unread
 from lacre.corpora.pieces import Ids, Numbers, batch, nothing, without_nulls
+from lacre.corpora.remote import is_address, open_address
+
+if TYPE_CHECKING:
+    import io
 
 BUFFER_BYTES = 1 << 20
 MOST_ROWS = 1 << 16
@@ -43,6 +48,23 @@ def layout(schema: pa.Schema, shard: Shard) -> Layout:
     return Layout(root, way, identity if identity != root else None)
 
 
+def parquet_file(location: str, size: int) -> pq.ParquetFile:
+    """A Parquet file, opened where it is; close it.
+
+    Raises:
+        OSError: it is not there, or may not be read.
+        ArrowException: it is not Parquet.
+        Unreachable: it is at an address that cannot be reached.
+    """
+    # With a buffer Arrow streams a column's pages; without one it loads the whole row group.
+    if not is_address(location):
+        return pq.ParquetFile(location, buffer_size=BUFFER_BYTES, pre_buffer=False)
+    file = open_address(location, size or None)
+    return pq.ParquetFile(
+        pa.PythonFile(cast("io.IOBase", file), mode="r"), buffer_size=BUFFER_BYTES, pre_buffer=False
+    )
+
+
 def check_parquet(shard: Shard) -> None:
     """Make sure that the text column is there. A file that cannot be opened is left to the reading, which
     says so.
@@ -51,7 +73,7 @@ def check_parquet(shard: Shard) -> None:
         InputError: it is not there, or is not text.
     """
     try:
-        with pq.ParquetFile(shard.location) as file:
+        with parquet_file(shard.location, shard.size) as file:
             layout(file.schema_arrow, shard)
     except (pa.ArrowException, OSError):
         return
@@ -64,8 +86,7 @@ def read_parquet(shard: Shard, batch_bytes: int = BATCH_BYTES) -> Iterator[TextB
         InputError: there is no such column, or it is not text.
     """
     try:
-        # With a buffer Arrow streams a column's pages; without one it loads the whole row group.
-        file = pq.ParquetFile(shard.location, buffer_size=BUFFER_BYTES, pre_buffer=False)
+        file = parquet_file(shard.location, shard.size)
     except (pa.ArrowException, OSError) as error:
         reason = f"not a whole Parquet file: {_line(error)}"
         yield nothing(Unread(where="after byte 0", reason=reason, bytes=max(shard.size, 1), incomplete=True))
@@ -110,11 +131,12 @@ def _group(
             return
         if records is None:
             return
-        yield _rows(records, shape, row + done)
+        yield rows_of(records, shape, row + done)
         done += records.num_rows
 
 
-def _rows(records: pa.RecordBatch, shape: Layout, row: int) -> TextBatch:
+def rows_of(records: pa.RecordBatch, shape: Layout, row: int) -> TextBatch:
+    """The documents of a batch of rows, the first of which has the number ``row``."""
     text = columns.text_of(records.column(shape.root), shape.way, shape.root)
     named = records.column(shape.identity) if shape.identity else None
     documents = Numbers(row, len(text)) if named is None else Ids(named, row)

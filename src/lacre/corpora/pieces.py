@@ -21,7 +21,7 @@ SMALLEST_BATCH = 4 * OVERLAP
 
 @dataclass(frozen=True, slots=True)
 class Numbers(Sequence[str]):
-    """Documents that have no id: their row or line numbers, counted from 1.
+    """Documents that have no id: their row or line numbers, counted from 1, or from where the prefix says.
 
     >>> list(Numbers(first=7, length=2))
     ['7', '8']
@@ -29,6 +29,7 @@ class Numbers(Sequence[str]):
 
     first: int
     length: int
+    prefix: str = ""
 
     def __len__(self) -> int:
         return self.length
@@ -39,7 +40,9 @@ class Numbers(Sequence[str]):
     def __getitem__(self, index: slice) -> Sequence[str]: ...
     def __getitem__(self, index: int | slice) -> str | Sequence[str]:
         picked = range(self.first, self.first + self.length)[index]
-        return str(picked) if isinstance(picked, int) else [str(number) for number in picked]
+        if isinstance(picked, int):
+            return f"{self.prefix}{picked}"
+        return [f"{self.prefix}{number}" for number in picked]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,7 @@ class Ids(Sequence[str]):
 
     ids: pa.Array[Any]
     first: int
+    prefix: str = ""
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -64,7 +68,7 @@ class Ids(Sequence[str]):
             name = self.ids[at].as_py()
         except UnicodeDecodeError:
             name = cast("Any", self.ids[at]).as_buffer().to_pybytes().decode(errors="replace")
-        return str(self.first + at) if name is None else str(name)
+        return f"{self.prefix}{self.first + at}" if name is None else str(name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from lacre.corpora.batches import BATCH_BYTES, Shard, TextBatch, Unread
 from lacre.corpora.delimited import check_delimited, read_delimited
 from lacre.corpora.documents import check_json, is_lines, read_json
+from lacre.corpora.hub import check_streamed, read_streamed
 from lacre.corpora.lines import check_lines, read_lines
 from lacre.corpora.markup import read_markup
 from lacre.corpora.parquet import check_parquet, read_parquet
@@ -24,6 +25,7 @@ def read(shard: Shard, *, batch_bytes: int = BATCH_BYTES) -> Iterator[TextBatch]
 
     Raises:
         InputError: there is no such column, or none that is the text; ``batch_bytes`` is under 16 KiB.
+        Unreachable: the shard is at an address that cannot be reached any more.
     """
     if batch_bytes < SMALLEST_BATCH:
         raise InputError("batch_bytes", f"{batch_bytes} is too small", f"Give {SMALLEST_BATCH} or more")
@@ -44,6 +46,8 @@ def _batches(shard: Shard, batch_bytes: int) -> Iterator[TextBatch]:
             return read_delimited(shard)
         case "parquet":
             return read_parquet(shard, batch_bytes)
+        case "streamed":
+            return read_streamed(shard)
         case "html" | "xml":
             return read_markup(shard, batch_bytes)
         case _:
@@ -66,6 +70,8 @@ def check(shard: Shard) -> None:
                 check_delimited(shard)
             case "parquet":
                 check_parquet(shard)
+            case "streamed":
+                check_streamed(shard)
             case _:
                 pass
     except OSError:

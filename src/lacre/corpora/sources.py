@@ -1,24 +1,32 @@
-"""From what a person names, a file, a folder or a glob, to shards (SPEC L7)."""
+"""From what a person names, a file, a folder, a glob or an address, to shards (SPEC L7)."""
 
 from __future__ import annotations
 
 import os
 import stat
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from glob import glob, has_magic
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from pathlib import Path
 
 import msgspec
 
+from lacre.corpora.addresses import files_at
 from lacre.corpora.batches import Shard, Unread
 from lacre.corpora.compression import opened, unpacked
 from lacre.corpora.formats import Kind, kind
+from lacre.corpora.hub import streamed_shards
+from lacre.corpora.parquet import parquet_file
+from lacre.corpora.remote import is_address
 from lacre.errors import InputError
 
 SHARD_BYTES = 256 << 20
-"""Unpacked bytes of Parquet row groups that make one shard: a minute's work or less."""
+"""Unpacked bytes of Parquet row groups, or bytes of plain JSONL, that make one shard: a minute's work or less."""
+
+AT_ONCE = 8
+"""Files at addresses that are looked at together when a corpus is listed."""
 
 SNIFFED = 64 << 10
 """Bytes looked at to tell whether a file without a known ending is text."""
@@ -30,19 +38,27 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         shards: what will be read, sorted by path, then by row group.
         left_out: what will not, each with its reason and its bytes, sorted by path.
+        revision: the revision that is read, where the corpus is kept under one; "" elsewhere.
     """
 
     shards: tuple[Shard, ...]
     left_out: tuple[Unread, ...]
+    revision: str = ""
 
 
 class _Found(msgspec.Struct, frozen=True):
+    """A file; what a server said of its size and mark."""
+
     path: str
     location: str
+    size: int = 0
+    mark: str = ""
 
 
-def shards(source: str, *, column: str | None = None) -> Listing:
-    """The shards of a local file, a folder (with the folders in it) or a glob (``**`` reaches into folders).
+def shards(source: str, *, column: str | None = None, shard_bytes: int = SHARD_BYTES) -> Listing:
+    """The shards of a file, a folder (with the folders in it), a glob (``**`` reaches into folders), or an address.
+
+    ``shard_bytes``: see :data:`SHARD_BYTES`.
 
     Formats are told by the ending of the name, below that of the compression: prose and source code, HTML,
     XML, JSONL, JSON, CSV, TSV, Parquet. A file of unknown ending is text if it decodes and holds no NUL.
@@ -51,20 +67,65 @@ def shards(source: str, *, column: str | None = None) -> Listing:
 
     Raises:
         InputError: nothing is there, the folder holds no file, or the file named is of a format without text.
+        Unreachable: an address, or its server, cannot be reached.
     """
     left_out: list[Unread] = []
-    found = _found(source, left_out)
+    revision = ""
+    if is_address(source):
+        listed = files_at(source)
+        revision = listed.revision
+        found = _visible([_Found(_shown(f.path), f.location, f.size, f.mark) for f in listed.files], left_out)
+    else:
+        found = _found(source, left_out)
     if not found and not left_out:
         raise InputError(source, "there is no file here", "Give a file, or a folder or glob that holds some")
-    parts: list[Shard] = []
-    for file in sorted(found, key=lambda file: file.path):
-        parts.extend(_parts(source, file, column, left_out))
+    ordered = sorted(found, key=lambda file: file.path)
+    parts = _cut(source, ordered, column, left_out, shard_bytes)
+    if not any(part.format in TABLE_FORMATS for part in parts) and source.startswith("hf://"):
+        # No plain file with documents: what is there may be read by the Hub's own library.
+        parts += streamed_shards(source, revision, column, left_out)
     if not parts:
         first = left_out[0]
         raise InputError(
             source, f"nothing here can be read: {first.where}: {first.reason}", "Give files with text"
         )
-    return Listing(shards=tuple(parts), left_out=tuple(sorted(left_out, key=lambda item: item.where)))
+    return Listing(
+        shards=tuple(parts), left_out=tuple(sorted(left_out, key=lambda item: item.where)), revision=revision
+    )
+
+
+TABLE_FORMATS = ("jsonl", "json", "csv", "tsv", "parquet", "streamed")
+"""Formats in which the text is a column."""
+
+
+def _visible(files: list[_Found], left_out: list[Unread]) -> list[_Found]:
+    """The files at an address that are not hidden."""
+    seen = []
+    for file in files:
+        if any(part.startswith(".") for part in file.path.split("/")):
+            left_out.append(Unread(where=file.path, reason="hidden", bytes=0))
+        else:
+            seen.append(file)
+    return seen
+
+
+def _cut(
+    source: str, files: list[_Found], column: str | None, left_out: list[Unread], shard_bytes: int
+) -> list[Shard]:
+    """The shards of all files, in their order."""
+
+    def cut(file: _Found) -> tuple[list[Shard], list[Unread]]:
+        out: list[Unread] = []
+        return list(_parts(source, file, column, out, shard_bytes)), out
+
+    if is_address(source):
+        # A look at each takes a tenth of a second or more, most of it waiting.
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            done = list(pool.map(cut, files))
+    else:
+        done = [cut(file) for file in files]
+    left_out.extend(gap for _, out in done for gap in out)
+    return [part for parts, _ in done for part in parts]
 
 
 def _found(source: str, left_out: list[Unread]) -> list[_Found]:
@@ -135,18 +196,23 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-def _parts(corpus: str, file: _Found, column: str | None, left_out: list[Unread]) -> Iterator[Shard]:
+def _parts(
+    corpus: str, file: _Found, column: str | None, left_out: list[Unread], shard_bytes: int
+) -> Iterator[Shard]:
     """The shards of one file, or its place among what is left out."""
     try:
-        status = Path(file.location).stat()
-        if not stat.S_ISREG(status.st_mode):
-            left_out.append(Unread(where=file.path, reason="not a regular file", bytes=0))
-            return
-        shape = _shape(file, status.st_size, left_out)
+        if not is_address(file.location):
+            status = Path(file.location).stat()
+            if not stat.S_ISREG(status.st_mode):
+                left_out.append(Unread(where=file.path, reason="not a regular file", bytes=0))
+                return
+            file = _Found(file.path, file.location, status.st_size, str(status.st_mtime_ns))
+        shape = _shape(file, file.size, left_out)
         if shape is None:
             return
-        with opened(file.location):
-            pass
+        if not is_address(file.location):
+            with opened(file.location):
+                pass
     except OSError as error:
         left_out.append(
             Unread(where=file.path, reason=error.strerror or "cannot be read", bytes=1, incomplete=True)
@@ -160,12 +226,23 @@ def _parts(corpus: str, file: _Found, column: str | None, left_out: list[Unread]
         compression=shape.compression,
         column=column,
         row_groups=None,
-        size=status.st_size,
+        size=file.size,
+        mark=file.mark,
     )
     if shape.format == "parquet":
-        yield from _ranges(whole)
+        yield from _ranges(whole, shard_bytes)
+    elif shape.format == "jsonl" and shape.compression is None and file.size > shard_bytes:
+        yield from _spans(whole, shard_bytes)
     else:
         yield whole
+
+
+def _spans(whole: Shard, shard_bytes: int) -> Iterator[Shard]:
+    """A file of lines cut into ranges of bytes, all about as long."""
+    number = -(-whole.size // shard_bytes)
+    bounds = [whole.size * at // number for at in range(number + 1)]
+    for start, end in pairwise(bounds):
+        yield msgspec.structs.replace(whole, span=(start, end))
 
 
 def _shape(file: _Found, size: int, left_out: list[Unread]) -> Kind | None:
@@ -214,13 +291,12 @@ def is_text(head: bytes) -> bool:
     return True
 
 
-def _ranges(whole: Shard) -> Iterator[Shard]:
+def _ranges(whole: Shard, shard_bytes: int) -> Iterator[Shard]:
     """A Parquet file cut at row groups; a broken one stays whole, for its reader to say what is wrong."""
     import pyarrow as pa  # noqa: PLC0415
-    import pyarrow.parquet as pq  # noqa: PLC0415
 
     try:
-        with pq.ParquetFile(whole.location) as file:
+        with parquet_file(whole.location, whole.size) as file:
             sizes = [
                 file.metadata.row_group(group).total_byte_size
                 for group in range(file.metadata.num_row_groups)
@@ -230,8 +306,8 @@ def _ranges(whole: Shard) -> Iterator[Shard]:
         return
     first = total = 0
     for group, size in enumerate(sizes):
-        if total and total + size > SHARD_BYTES:
-            yield msgspec.structs.replace(whole, row_groups=(first, group))
+        if total and total + size > shard_bytes:
+            yield msgspec.structs.replace(whole, row_groups=(first, group), unpacked=total)
             first, total = group, 0
         total += size
-    yield msgspec.structs.replace(whole, row_groups=(first, len(sizes)))
+    yield msgspec.structs.replace(whole, row_groups=(first, len(sizes)), unpacked=total)

@@ -10,7 +10,7 @@ import msgspec
 from lacre.overlap.sheets import Sheets
 from lacre.report.page import CorpusRow, Evidence, Field, Gap, ItemRow, Thresholds, VettingPage
 from lacre.vetting.evidence import Place
-from lacre.vetting.scan import Reading
+from lacre.vetting.readings import Reading
 from lacre.vetting.verdicts import ItemVerdict, Judged, doubts_of
 from lacre.vetting.vet import Vetting
 

@@ -21,6 +21,7 @@ KEPT = 5
 PLACES = 20
 LOOK_BACK = 8  # matches before, among which the other view of a match is looked for
 AROUND = 280  # bytes of the document kept on either side of a match, for people to read
+NOT_AT_HAND = "indexed, source not at hand"  # in the place of a text that could not be read again
 REACH = 6000  # bytes on either side of a match in which other matches of the item belong to the same passage of text
 NEIGHBOURS = 200  # of them, at most
 
@@ -34,7 +35,7 @@ class Excerpt(NamedTuple):
 
 
 class DocumentKey(NamedTuple):
-    """One document of a corpus, for ids may repeat: path and first row group of its shard, number."""
+    """One document of a corpus, for ids may repeat: path and first row group, or byte, of its shard, number."""
 
     shard: str
     row_group: int
@@ -48,7 +49,8 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     """One match of an item in one document: word numbers of the item, bytes of the document.
 
     ``near`` are the words of the item that this match and its neighbours cover, as [first, last) pieces;
-    ``around`` is the text of the document by which its kind is told, told only for what is kept.
+    ``around`` is the text of the document by which its kind is told, told only for what is kept. ``at_hand`` is false
+    where an index alone tells of the match.
     """
 
     item: int
@@ -65,6 +67,7 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     excerpt: Excerpt
     around: bytes
     near: tuple[tuple[int, int], ...]
+    at_hand: bool = True
 
     @property
     def words(self) -> int:
@@ -196,7 +199,7 @@ class Gathering:
         return self.settled.admits(item, sentence, rank)
 
     def _key(self, number: int) -> DocumentKey:
-        first = self.shard.row_groups[0] if self.shard.row_groups else 0
+        first = (self.shard.row_groups or self.shard.span or (0, 0))[0]
         return DocumentKey(self.shard.path, first, number)
 
     def _place(

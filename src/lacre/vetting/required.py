@@ -7,9 +7,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from lacre.corpora.addresses import out_of_reach
 from lacre.corpora.batches import Unread
+from lacre.corpora.remote import is_address
 from lacre.registry.corpora import Corpus
-from lacre.vetting.scan import Reading
+from lacre.vetting.readings import Reading
 
 
 class Required(NamedTuple):
@@ -34,11 +36,23 @@ def required(corpora: Sequence[Corpus], root: Path) -> Required:
         if reason is not None:
             unreached.append(unread(corpus.id, corpus.location or "location unknown", reason))
             continue
-        source = str(root / corpus.location) if corpus.location else ""
+        source = source_of(corpus, root)
         sources.append(source)
         if corpus.column is not None:
             columns[source] = corpus.column
     return Required(tuple(sources), columns, tuple(unreached))
+
+
+def source_of(corpus: Corpus, root: Path) -> str:
+    """A corpus as a source: its path, or its address with its subset.
+
+    >>> source_of(Corpus(id="c", location="hf://datasets/o/c", subset="pt"), Path("here"))
+    'hf://datasets/o/c#pt'
+    """
+    location = corpus.location or ""
+    if not is_address(location):
+        return str(root / location)
+    return f"{location}#{corpus.subset}" if corpus.subset and location.startswith("hf://") else location
 
 
 def unread(corpus: str, where: str, reason: str) -> Reading:
@@ -64,9 +78,8 @@ def _out_of_reach(corpus: Corpus, root: Path) -> str | None:
     """Why a corpus cannot be read here, none when it can."""
     if corpus.location is None:
         return "nobody has said where it is"
-    scheme, mark, _ = corpus.location.partition("://")
-    if mark:
-        return f"{scheme}:// cannot be read yet; fetch it, and write its path as location"
+    if is_address(corpus.location):
+        return out_of_reach(source_of(corpus, root))
     place = root / corpus.location
     if not place.exists() and not glob.glob(str(place), recursive=True):  # noqa: PTH207 - as the sources are read
         return "nothing is there"

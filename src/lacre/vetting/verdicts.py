@@ -14,8 +14,9 @@ from lacre.overlap.sheets import Sheets
 from lacre.registry.rules import VettingRules
 from lacre.registry.verdicts import Channel, Decision, Finding, Verdict
 from lacre.vetting.classes import Ground, Stretches, class_of, ground, stretches
-from lacre.vetting.evidence import Place
-from lacre.vetting.scan import Corpus, Reading
+from lacre.vetting.evidence import NOT_AT_HAND, Place
+from lacre.vetting.readings import Reading
+from lacre.vetting.scan import Corpus
 from lacre.vetting.waived import Waived
 
 SNIPPET_WORDS = 8  # words of the document on either side of a match
@@ -172,6 +173,8 @@ def _weigh_run(bench: _Bench, place: Place, found: Stretches) -> tuple[Decision,
     low, high = bench.sheets.presented(place.item)
     size = high - low
     whole = place.first == 0 and place.last >= size
+    if not place.at_hand:
+        return _weigh_unseen(place, found, rules)
     if found.own >= rules.n:
         return "drop", f"{place.words} words in a row"
     if whole and size < rules.n and found.own == size:
@@ -185,6 +188,15 @@ def _weigh_run(bench: _Bench, place: Place, found: Stretches) -> tuple[Decision,
     if found.own < place.words:
         return "review", f"{place.words} words in a row, {found.own} in a row the item's own,"
     return "review", f"{place.words} words in a row"
+
+
+def _weigh_unseen(place: Place, found: Stretches, rules: VettingRules) -> tuple[Decision, str]:
+    """A match that nobody can look at: dropped when 13 words of the item were met, else nothing is known."""
+    if found.fresh < rules.review_from and found.approved:
+        return "keep", f"{place.words} words, approved boilerplate, {NOT_AT_HAND},"
+    if found.own >= rules.n:
+        return "drop", f"{place.words} words in a row, {NOT_AT_HAND},"
+    return "unknown", f"{place.words} words in a row or more, {NOT_AT_HAND},"
 
 
 def _weigh_sentence(bench: _Bench, place: Place, found: Stretches) -> tuple[Decision, str]:
@@ -264,6 +276,7 @@ def _verdict(
 def _decision(judged: list[Judged], doubts: list[str], untestable: str) -> tuple[Decision, list[str]]:
     drops = [j.reason for j in judged if j.weight == "drop"]
     reviews = [j.reason for j in judged if j.weight == "review"]
+    doubts = [*(j.reason for j in judged if j.weight == "unknown"), *doubts]
     excused = [j.reason for j in judged if j.weight == "keep"]
     short = [untestable] if untestable else []
     if drops:

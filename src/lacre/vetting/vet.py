@@ -11,6 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from lacre import jsonl
+from lacre.engine.journal import Sink
 from lacre.errors import InputError
 from lacre.overlap.index import REVIEW_FROM, index_items
 from lacre.overlap.kernel import SEED
@@ -19,9 +20,14 @@ from lacre.registry.items import Candidate
 from lacre.registry.rules import VettingRules
 from lacre.registry.verdicts import Finding, Verdict
 from lacre.registry.waivers import Waiver, payload_sha256
+from lacre.vetting.crews import Crew, Threads
 from lacre.vetting.evidence import Found
+from lacre.vetting.indexed import Lookup
+from lacre.vetting.journal import Journal, stamp
 from lacre.vetting.presented import answers, presented
-from lacre.vetting.scan import Corpus, Progress, Reading, listings, scan
+from lacre.vetting.progress import Progress
+from lacre.vetting.readings import Reading
+from lacre.vetting.scan import Corpus, listings, scan
 from lacre.vetting.sheet import Undecided, sheet
 from lacre.vetting.verdicts import ItemVerdict, decide
 from lacre.vetting.waived import waived
@@ -36,6 +42,7 @@ class Vetting:
         corpora: how much of each corpus was read.
         rules: the rules that held.
         sheets: the items' words, for drawing the evidence.
+        failed: shards that could not be reached, and that another try may reach.
     """
 
     items: tuple[ItemVerdict, ...]
@@ -43,6 +50,7 @@ class Vetting:
     corpora: tuple[Reading, ...]
     rules: VettingRules
     sheets: Sheets
+    failed: tuple[str, ...] = ()
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
@@ -61,15 +69,18 @@ def vet(
     sources: Sequence[str],
     rules: VettingRules,
     *,
-    executor: Executor,
+    executor: Executor | Crew,
+    sink: Sink | None = None,
     column: str | None = None,
     columns: Mapping[str, str] = MappingProxyType({}),
     unreached: Sequence[Reading] = (),
     apart: Sequence[Path] = (),
     phrases: Sequence[str] = (),
     waivers: Sequence[Waiver] = (),
+    lookup: Lookup | None = None,
     on_index: Callable[[], None] = lambda: None,
     on_progress: Callable[[Progress], None] = lambda _: None,
+    on_trouble: Callable[[str], None] = lambda _: None,
 ) -> Vetting:
     """Check items against corpora (SPEC L7). Each source is a file, folder or glob; all of them are required.
 
@@ -77,18 +88,22 @@ def vet(
         items: as they are; the verdicts come in this order.
         sources: corpora, each named once.
         rules: what drops, what sends to a person, what may stay unread.
-        executor: any executor of threads; the result is the same whatever it does first.
+        executor: any executor of threads, or a crew; the result is the same whatever it does first.
+        sink: where the journal's lines go; shards that it has are not read again. Whoever opened it closes it.
         column: the text column of the corpora; found when not given.
         columns: text columns of single sources, which come before ``column``.
         unreached: required corpora that could not be reached; they make verdicts ``unknown``.
         apart: files and folders that are not searched though they lie in a corpus: the items' own file.
         phrases: approved boilerplate.
+        lookup: indexes in which the items are looked up besides.
         waivers: those that were written down; each holds for its finding while the item's text is the same.
         on_index: called when the corpora were found and the items are about to be indexed.
         on_progress: called from the reading threads, one at a time.
+        on_trouble: told when the journal cannot be written.
 
     Raises:
-        InputError: a source is missing or has no text column, or the rules ask for what the search cannot do.
+        InputError: a source is missing or has no text column, the rules ask for what the search cannot do, or the
+            journal is of other items or rules.
     """
     _refuse_out_of_reach(rules)
     found = listings(sources, column, apart, columns)
@@ -98,10 +113,21 @@ def vet(
         min_words=rules.short_min_words,
         min_bits=rules.short_min_bits,
         rare_min_words=rules.rare_min_words,
+        rarity=None if lookup is None else lookup.rarity,
     )
+    journal = None if sink is None else Journal(sink, stamp(items, rules, index), on_trouble)
     corpora = scan(
-        index, sources, found, align_from=rules.rare_review, executor=executor, on_progress=on_progress
+        index,
+        sources,
+        found,
+        align_from=rules.rare_review,
+        crew=Threads(executor) if isinstance(executor, Executor) else executor,
+        journal=journal,
+        on_progress=on_progress,
     )
+    if lookup is not None:
+        index = lookup.within_reach(index)
+        corpora += lookup.search(index, align_from=rules.rare_review, on_progress=on_progress)
     corpora += [Corpus(reading=reading, found=Found()) for reading in unreached]
     return Vetting(
         items=tuple(
@@ -118,6 +144,7 @@ def vet(
         corpora=tuple(corpus.reading for corpus in corpora),
         rules=rules,
         sheets=index.sheets,
+        failed=tuple(name for corpus in corpora for name in corpus.failed),
     )
 
 
