@@ -12,9 +12,10 @@ from lacre import jsonl
 from lacre.registry.exams import Exam
 from lacre.registry.items import Item, Part, Passage, Payload, Source
 from lacre.registry.rules import default_rules_text
-from lacre.release.build import Built, Order, build
+from lacre.release.build import Built, build
 from lacre.release.canary import mint, write_canary
 from lacre.release.contents import Contents
+from lacre.release.describe import Order
 
 ABOUT = """\
 publisher = "Equipe do Exemplo"

@@ -27,6 +27,7 @@ class Exam(Record):
         key_date: when the final key came out, in the same way; none while there is no final key.
         booklet_sha256: 64 hex digits of the booklet's bytes, none when it was not fetched.
         source_url, source_date: where these facts were read, and when (ISO day).
+        canary: asks not to train on it, in a release.
     """
 
     id: str
@@ -41,6 +42,7 @@ class Exam(Record):
     key_precision: Precision | None = None
     booklet_sha256: str | None = None
     notes: str = ""
+    canary: str | None = None
 
 
 def is_dated(text: str, precision: Precision) -> bool:

@@ -26,9 +26,9 @@ from lacre.release.describe import Order, Works, describe, next_due
 from lacre.release.dictionary import dictionary
 from lacre.release.logged import with_release
 from lacre.release.manifests import Passed, earlier_files, keep, last_release, releases
-from lacre.release.packing import copy, draft, put, total_bytes, write_tar
+from lacre.release.packing import copy, draft, put, tar_bytes, total_bytes, write_tar
 from lacre.release.places import CODE, DICTIONARY, GIT, VERIFIER, apart
-from lacre.release.program import code_files, code_json, code_of
+from lacre.release.program import TAR, code_files, code_json, code_of
 from lacre.release.statement import Package, Private, Release, head_of, private_of, release_statement
 from lacre.release.verify import ENVELOPE, KEY, LEDGER, SUMS, sums_bytes
 from lacre.rotation.beacon import instant
@@ -200,8 +200,7 @@ def _fill(works: Works) -> dict[str, Private]:
         if place not in works.sums:
             works.keep(place, package_files("lacre.engine").joinpath("templates", f"{name}.txt").read_bytes())
     code = code_files()
-    for name, content in code.items():
-        works.keep(name, content)
+    works.keep(TAR, tar_bytes(code))
     works.add(CODE, code_json(code_of(code)))
     works.keep(VERIFIER, package_files("lacre.release").joinpath("verify.py").read_bytes())
     works.keep(KEY, works.signer.public.pem)
@@ -209,7 +208,7 @@ def _fill(works: Works) -> dict[str, Private]:
     works.add(DICTIONARY, dictionary().encode())
     sealed = {name: private_of(read_public(workspace.registry, name)) for name in works.order.benchmarks}
     describe(works, sealed)
-    large = sorted(name for name in works.sums if (works.folder / name).stat().st_size > LARGE)
+    large = sorted(n for n in works.sums if n == TAR or (works.folder / n).stat().st_size > LARGE)
     lines = [
         f"# {works.canary.text}",
         "* -text",

@@ -167,7 +167,8 @@ sed 's/.*"payload":"\\([^"]*\\)".*/\\1/' {envelope} | openssl base64 -d -A > "$d
 sed 's/.*"sig":"\\([^"]*\\)".*/\\1/' {envelope} | openssl base64 -d -A > "$d/signature"
 printf 'DSSEv1 {length} {kind} %d ' "$(wc -c < "$d/statement.json")" | cat - "$d/statement.json" > "$d/signed"
 openssl pkeyutl -verify -pubin -inkey {key} -rawin -in "$d/signed" -sigfile "$d/signature"
-grep -q "\\"sha256\\":\\"$(sha256sum {sums} | cut -c 1-64)\\"" "$d/statement.json" && echo "signed over this {sums}"
+if grep -q "\\"sha256\\":\\"$(sha256sum {sums} | cut -c 1-64)\\"" "$d/statement.json"
+then echo "signed over this {sums}"; else echo "SIGNED OVER ANOTHER {sums}"; fi
 openssl pkey -pubin -in {key} -outform DER | tail -c 32 | sha256sum
 ```
 
@@ -207,7 +208,7 @@ but these, and images of items:
 def _reproduce(shown: Card) -> str:
     lines = ["## Reproduce", ""]
     lines += [
-        "The folder is a lacre workspace: with the program in `code/` (its hash is in `code.json`) `lacre run start"
+        "The folder is a lacre workspace: with the program in `code/` (`code.json` has its version) `lacre run start"
         " BENCHMARK --column ID` asks a column what `registry/templates/` says, word for word; `lacre score` scores the"
         " answers.",
         "",

@@ -6,6 +6,7 @@ import hashlib
 import os
 import shutil
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -25,7 +26,11 @@ def draft(place: Path) -> Iterator[Path]:
     folder.mkdir(parents=True)
     try:
         yield folder
-        for path in sorted((folder, *folder.rglob("*"))):
+        # Several at a time, for a disk syncs many as fast as one; folders last.
+        paths = sorted(folder.rglob("*"))
+        with ThreadPoolExecutor(max_workers=16) as threads:
+            list(threads.map(_sync, (path for path in paths if path.is_file())))
+        for path in (*(path for path in reversed(paths) if path.is_dir()), folder):
             _sync(path)
         folder.rename(place)
         sync_folder(place.parent)
@@ -69,6 +74,15 @@ def write_tar(folder: Path, tar: Path) -> None:
                 shutil.copyfileobj(file, out, BLOCK)
             out.write(b"\0" * (-size % 512))
         out.write(b"\0" * TAR_END)
+
+
+def tar_bytes(files: Mapping[str, bytes]) -> bytes:
+    """The tar of some files, by their names, in the one form that :func:`write_tar` writes."""
+    members = (
+        tar_header(name, len(files[name])) + files[name] + b"\0" * (-len(files[name]) % 512)
+        for name in sorted(files)
+    )
+    return b"".join(members) + b"\0" * TAR_END
 
 
 def total_bytes(folder: Path, names: Mapping[str, str]) -> int:

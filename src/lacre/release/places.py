@@ -28,6 +28,7 @@ APART: dict[str, str] = {
     "registry/*/rounds/*/freeze.tsr": "it is a time stamp",
     "registry/*/rounds/*/draw.json": "it is fixed by the ledger, and holds no text",
     "registry/*/rounds/*/randomness.json": "it is fixed by the ledger, and holds no text",
+    "registry/corpora.jsonl": "it says where others' texts are, and holds nothing of the benchmark",
     "registry/templates/*": "it is sent to columns as it is, and its hash is recorded",
     "previous/*": "it is part of an earlier release",
 }

@@ -600,8 +600,12 @@ class Key:
     retired: int | None = None
 
     def holds(self, line: int) -> bool:
-        """Whether it may sign line number ``line``."""
+        """Whether it may sign line number ``line``; the line that retires it is still its own."""
         return self.added <= line and (self.retired is None or line <= self.retired)
+
+    def active(self, lines: int) -> bool:
+        """Whether it may sign for a ledger of ``lines`` lines."""
+        return self.added <= lines and (self.retired is None or lines < self.retired)
 
 
 @dataclass(frozen=True)
@@ -627,8 +631,8 @@ class Ledger:
         """The bytes of the first ``lines`` lines."""
         return self.content[: self.ends[lines]]
 
-    def key(self, fingerprint: str, line: int, where: str) -> Key:
-        """A key that may sign when the ledger has ``line`` lines.
+    def key(self, fingerprint: str, where: str, *, line: int = 0, lines: int = 0) -> Key:
+        """A key that may sign line number ``line``, or for a ledger of ``lines`` lines.
 
         Raises:
             Wrong: there is none, or it may not.
@@ -636,11 +640,9 @@ class Ledger:
         key = self.keys.get(fingerprint)
         if key is None:
             raise Wrong(f"{where}: is signed by key {fingerprint[:16]}..., which the ledger does not name")
-        if not key.holds(line):
-            gone = f"line {key.retired} retired it" if key.retired else f"line {key.added} adds it"
-            raise Wrong(
-                f"{where}: is signed by key {fingerprint[:16]}... ('{key.name}') at line {line}, but {gone}"
-            )
+        if not (key.holds(line) if line else key.active(lines)):
+            gone = f"retired it on line {key.retired}" if key.retired else f"adds it on line {key.added} only"
+            raise Wrong(f"{where}: is signed by key {fingerprint[:16]}... ('{key.name}'); the ledger {gone}")
         return key
 
     def releases(self) -> dict[str, tuple[int, Json]]:
@@ -1122,7 +1124,7 @@ def closing_faults(tree: Tree, ledger: Ledger, bench: Bench, number: int) -> Ite
     if sha256(content) != line.event["freeze"]:
         raise Wrong(f"{where}: is not the file that line {line.seq} of the ledger names")
     claim = claim_of(content, where)
-    claim.refuse_forged(ledger.key(claim.keyid, line.seq, where).raw)
+    claim.refuse_forged(ledger.key(claim.keyid, where, line=line.seq).raw)
     frozen = claim.predicate
     before = line.seq - 1
     if (
@@ -1278,7 +1280,7 @@ def refuse_other_release(claim: Claim, ledger: Ledger, package: str, name: str |
             )
         if claim.kind != RELEASE or claim.subjects != {SUMS: package}:
             raise Wrong(f"{claim.where}: signs another {SUMS} than this one")
-        claim.refuse_forged(ledger.key(claim.keyid, lines, claim.where).raw)
+        claim.refuse_forged(ledger.key(claim.keyid, claim.where, lines=lines).raw)
         if said != {"lines": lines, "bytes": ledger.ends[lines], "head": ledger.hashes[lines]}:
             raise Wrong(f"{claim.where}: was signed over another ledger than this one's first {lines} lines")
         if name is not None and claim.predicate["release"] != name:
@@ -1499,7 +1501,7 @@ class Inspection:
         self.earlier = earlier_releases(self.tree, ledger)
         last = self.earlier[-1] if self.earlier else None
         expected = {"release": last.name, "package": last.package} if last else None
-        if self.claim.predicate["previous"] != expected:
+        if self._claim().predicate["previous"] != expected:
             raise Wrong(f"{ENVELOPE}: names another previous release than the ledger")
         stray = {n.split("/")[1] for n in self.tree.files if n.startswith("previous/")} - {
             r.name for r in self.earlier
