@@ -148,6 +148,8 @@ def is_cpf(text: bytes, public: Set[bytes]) -> bool:
     return True
 
 
+_PRIVATE = ("private", "privada", "sealed")
+"""How a result, or what it stands in, says that it is of private items."""
 _COUNTS = ("n", "items", "count", "total")
 _FIGURES = (
     "accuracy",
@@ -162,6 +164,23 @@ _FIGURES = (
     "lo",
     "error",
 )
+
+
+def may_be_results(content: bytes, *, table: bool) -> bool:
+    """Whether a text may hold results, by names that results have: all others need not be taken apart.
+
+    >>> may_be_results(b'{"layer":"private","n":3,"accuracy":0.5}', table=False)
+    True
+    >>> may_be_results(b"id,stem\\nx,privada", table=True)
+    False
+    """
+    if table:
+        head = content.partition(b"\n")[0].decode("utf-8", "replace").lower()
+        names = {name.strip(' "\r') for name in re.split(r"[,;\t|]", head)}
+        return not names.isdisjoint(_COUNTS) and not names.isdisjoint(_FIGURES)
+    return any(b'"%s"' % name.encode() in content for name in _PRIVATE) and any(
+        b'"%s"' % name.encode() in content for name in _FIGURES
+    )
 
 
 def few(value: Any, rules: GuardRules, private: bool = False) -> int:
@@ -191,7 +210,9 @@ def few(value: Any, rules: GuardRules, private: bool = False) -> int:
 
 def few_rows(lines: Iterable[str], rules: GuardRules) -> int:
     """As :func:`few`, for the rows of a CSV."""
-    rows = [_cells(line, ",") for line in lines]
+    told = list(lines)
+    by = max(",;\t|", key=told[0].count) if told else ","
+    rows = [_cells(line, by) for line in told]
     names = [name.strip().lower() for name in rows[0]] if rows else []
     return sum(few(dict(zip(names, map(_number, row), strict=False)), rules) for row in rows[1:])
 
@@ -204,7 +225,4 @@ def _number(cell: str) -> str | float:
 
 
 def _is_private(values: Iterable[Any]) -> bool:
-    return any(
-        isinstance(value, str) and value.strip().lower() in ("private", "privada", "sealed")
-        for value in values
-    )
+    return any(isinstance(value, str) and value.strip().lower() in _PRIVATE for value in values)

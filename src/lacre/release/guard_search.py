@@ -14,7 +14,16 @@ from lacre.overlap.runs import Buffers, Scratch, word_runs
 from lacre.overlap.sheets import wide
 from lacre.registry.rules import GuardRules
 from lacre.release.encoded import from_base64, from_hex
-from lacre.release.guard_marks import address, few, few_rows, is_cpf, line_about, linked, stretch
+from lacre.release.guard_marks import (
+    address,
+    few,
+    few_rows,
+    is_cpf,
+    line_about,
+    linked,
+    may_be_results,
+    stretch,
+)
 from lacre.release.guard_wanted import Wanted, image_sha256
 from lacre.release.pictures import is_picture
 from lacre.release.readings import hidden, reread, valid, windows
@@ -221,10 +230,11 @@ class Search:
 
     def cells(self, content: bytes, member: str, name: str) -> None:
         """Results that rest on too few private items."""
-        if len(content) > WHOLE or not re.search(rb"(?i)private|privada|sealed", content):
+        table = name.lower().endswith((".csv", ".tsv"))
+        if len(content) > WHOLE or not may_be_results(content, table=table):
             return
         small = 0
-        if name.lower().endswith((".csv", ".tsv")):
+        if table:
             small = few_rows(content.decode("utf-8", "replace").splitlines(), self.rules)
         elif content.lstrip()[:1] in (b"{", b"["):
             small = sum(few(value, self.rules) for value in _values(content))
