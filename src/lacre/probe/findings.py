@@ -216,10 +216,13 @@ class _Reading:
         items = {each.id: each for each in self.probe.of("item")}
         found = {}
         for one, other in shuffled(self.probe.of("item")):
-            reply = self.texts.get(("item", one, self.first, HALF))
+            key = ("item", one, self.first, HALF)
             rest = cut(items[other].text, HALF)
             told = telling(rest, self.probe.phrases)
-            if reply is not None and not told.why_not and isinstance(reply, Answered | Truncated):
+            judged, reply = self.judged.get(key), self.texts.get(key)
+            if judged is None or judged.measures is None or told.why_not:
+                continue
+            if isinstance(reply, Answered | Truncated):
                 found[f"{one} {other}"] = measure(rest, told, reply.text)
         return found
 

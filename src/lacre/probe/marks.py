@@ -125,6 +125,14 @@ def claim(seen: int, items: int, false: int, controls: int) -> float | None:
     """
     if not items or not controls:
         return None
-    from scipy.stats import hypergeom  # type: ignore[import-untyped]  # noqa: PLC0415 - slow to import
+    drawn = seen + false
+    whole = _log_choose(items + controls, drawn)
+    tail = (
+        math.exp(_log_choose(items, x) + _log_choose(controls, drawn - x) - whole)
+        for x in range(max(seen, drawn - controls), min(items, drawn) + 1)
+    )
+    return min(1.0, math.fsum(tail))
 
-    return min(1.0, float(hypergeom.sf(seen - 1, items + controls, seen + false, items)))
+
+def _log_choose(n: int, k: int) -> float:
+    return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
