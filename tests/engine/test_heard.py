@@ -16,11 +16,13 @@ from tests.engine.server import Say, Send, Server, always
 
 from lacre.engine.bodies import mended
 from lacre.engine.costs import costs, price_of
-from lacre.engine.heard import ENDINGS, heard
+from lacre.engine.heard import heard
 from lacre.engine.readings import Broken, Limited, Reading, Said, Stopped
 from lacre.engine.replies import Answered, Failed, Refused, Reply, Truncated
 from lacre.engine.runs import RunState
 from lacre.registry.columns import Dialect
+from lacre.registry.endings import ENDINGS
+from lacre.registry.raw_answers import read_raw_answers
 from lacre.scoring.estimates import Undefined
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -232,6 +234,18 @@ def test_no_word_at_all_is_counted_too(tmp_path: Path) -> None:
 
 def test_every_word_is_written_in_lower_case_and_once() -> None:
     assert all(word == word.casefold() for word in ENDINGS)
+
+
+@pytest.mark.parametrize(
+    ("word", "kind"),
+    [("pause_turn", "truncated"), ("MALFORMED_FUNCTION_CALL", "truncated"), ("end_turn", "answered"),
+     ("abort", "failed"), ("SAFETY", "refused"), ("", "answered"), ("truncated", "truncated")],
+)  # fmt: skip
+def test_a_file_of_answers_may_use_the_same_words(word: str, kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "answers.csv"
+    path.write_text(f"item,answer,finish\nq1,A,{word}\n", "utf-8")
+    [answer] = read_raw_answers(path, letters="AB")
+    assert answer.ending == kind
 
 
 def test_every_known_word_stands_in_the_documentation() -> None:

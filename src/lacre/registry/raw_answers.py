@@ -10,6 +10,7 @@ import msgspec
 
 from lacre.digest import sha256
 from lacre.errors import Fault, InputError, RecordError
+from lacre.registry import endings
 from lacre.registry.items import Expects, Payload
 from lacre.registry.options import Options, OptionsError, parse_key, parse_options
 from lacre.registry.records import Record
@@ -20,14 +21,17 @@ FIELDS = ("column", "item", "repetition", "answer", "finish", "options", "key", 
 
 Ending = Literal["answered", "refused", "truncated", "failed"]
 
+_KINDS: dict[endings.Ending, Ending] = {
+    "whole": "answered",
+    "cap": "truncated",
+    "cut": "truncated",
+    "refused": "refused",
+    "failed": "failed",
+}
 _ENDINGS: dict[str, Ending] = {
-    **dict.fromkeys(("", "answered", "stop", "end_turn", "stop_sequence", "eos", "completed"), "answered"),
-    **dict.fromkeys(("truncated", "length", "max_tokens", "max_output_tokens"), "truncated"),
-    **dict.fromkeys(
-        ("refused", "refusal", "content_filter", "safety", "prohibited_content", "blocklist", "recitation"),
-        "refused",
-    ),
-    **dict.fromkeys(("failed", "error", "timeout"), "failed"),
+    "": "answered",
+    **{kind: kind for kind in get_args(Ending)},
+    **{word: _KINDS[ending] for word, ending in endings.ENDINGS.items()},
 }
 
 
