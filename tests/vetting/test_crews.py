@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +19,8 @@ import pytest
 from tests.vetting.making import FILLER, LAW, RULES, STEM, folder
 from tests.vetting.test_resume import ITEMS, results
 
-from lacre.errors import LacreError
+from lacre.errors import ColumnError, LacreError
+from lacre.vetting.cluster import Cluster
 from lacre.vetting.crews import Crew, Processes
 from lacre.vetting.vet import Vetting, vet
 
@@ -156,3 +160,97 @@ def alive(pid: int) -> bool:
         return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
     except OSError:
         return False
+
+
+@pytest.fixture(scope="module")
+def scheduler(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
+    """A Dask cluster as one starts it by hand: a scheduler and three workers, each a process, over TCP."""
+    root = tmp_path_factory.mktemp("dask")
+    address_file = root / "scheduler.json"
+    common = ["--scheduler-file", str(address_file), "--no-dashboard", "--dashboard-address", "127.0.0.1:0"]
+    with ExitStack() as stack:
+
+        def started(*command: str) -> subprocess.Popen[bytes]:
+            with (root / "log").open("ab") as log:
+                process = subprocess.Popen(
+                    [sys.executable, "-m", "distributed.cli." + command[0], *command[1:]],
+                    stdout=log,
+                    stderr=log,
+                    cwd=root,
+                )
+            stack.callback(process.wait)
+            stack.callback(process.kill)
+            return process
+
+        started("dask_scheduler", "--host", "tcp://127.0.0.1", "--port", "0", *common)
+        # Without nannies: a worker that is killed stays dead.
+        alone = ["--nthreads", "1", "--no-nanny", "--memory-limit", "0", "--local-directory", str(root)]
+        workers = [started("dask_worker", *common, "--host", "tcp://127.0.0.1", *alone) for _ in range(3)]
+        deadline = time.monotonic() + 60
+        while not address_file.exists():
+            assert time.monotonic() < deadline, (root / "log").read_text()
+            time.sleep(0.1)
+        address = json.loads(address_file.read_text())["address"]
+        yield address, workers
+
+
+def test_a_cluster_over_tcp_gives_the_same_bytes_though_a_worker_is_killed_in_mid_scan(
+    corpus: str,
+    expected: dict[str, bytes],
+    scheduler: tuple[str, list[subprocess.Popen[bytes]]],
+    tmp_path: Path,
+) -> None:
+    address, processes = scheduler
+    killed: list[int] = []
+
+    def kill(progress: Any) -> None:
+        if progress.shards == 1 and not killed:
+            killed.append(processes[0].pid)
+            os.kill(processes[0].pid, signal.SIGKILL)
+
+    with Cluster(address, 1) as crew:
+        wait_for(crew, 3)
+        found = by(crew, corpus, on_progress=kill)
+        assert len(crew.workers()) == 2
+    assert killed
+    assert results(found, tmp_path) == expected
+    assert found.failed == ()
+
+
+def wait_for(crew: Cluster, workers: int) -> None:
+    deadline = time.monotonic() + 60
+    while len(crew.workers()) < workers:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def test_bad_input_found_on_a_cluster_is_said_in_the_same_words(
+    tmp_path: Path, scheduler: tuple[str, list[subprocess.Popen[bytes]]]
+) -> None:
+    source = folder(tmp_path / "c", a_jsonl='{"text": "um"}\n', b_jsonl='{"text": "dois"}\n')
+
+    def spoil() -> None:
+        (tmp_path / "c" / "b.jsonl").write_text('{"corpo": 1}\n')
+
+    with (
+        Cluster(scheduler[0], 1) as crew,
+        pytest.raises(LacreError, match=r"^b\.jsonl: no text column was found\. Name it"),
+    ):
+        by(crew, source, on_index=spoil)
+
+
+def test_a_scheduler_that_does_not_answer_is_named() -> None:
+    with closing(socket.create_server(("127.0.0.1", 0))) as taken:
+        address = f"tcp://127.0.0.1:{taken.getsockname()[1]}"
+    with pytest.raises(ColumnError, match=f"{address}: no scheduler answers there"):
+        Cluster(address, 1, reach=1)
+
+
+@pytest.mark.slow
+def test_a_cluster_started_for_the_purpose_gives_the_same_bytes(
+    corpus: str, expected: dict[str, bytes], tmp_path: Path
+) -> None:
+    with Cluster(None, 2) as crew:
+        assert results(by(crew, corpus), tmp_path) == expected

@@ -53,7 +53,8 @@ class Cluster:
                 threads_per_worker=1,
                 host="127.0.0.1",
                 protocol="tcp",
-                dashboard_address=None,
+                dashboard_address="127.0.0.1:0",
+                worker_dashboard_address=None,
                 memory_limit=0,  # so that nothing is written to its disk
                 silence_logs=logging.CRITICAL,
             )
@@ -73,6 +74,10 @@ class Cluster:
         self._client.close()
         if self._local is not None:
             self._local.close()
+
+    def workers(self) -> list[str]:
+        """The addresses of the workers there are."""
+        return list(self._client.scheduler_info(n_workers=-1)["workers"])
 
     def begin(self, index: ItemIndex, align_from: float, tally: Tally) -> None:
         """Send the index to every worker.
