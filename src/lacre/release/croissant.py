@@ -55,7 +55,7 @@ _CONTEXT: Mapping[str, Any] = {
     "subField": "cr:subField",
     "transform": "cr:transform",
 }
-_TYPES = {"string": "sc:Text", "bool": "sc:Boolean", "int64": "cr:Int64"}
+_TYPES = {"string": "sc:Text", "bool": "sc:Boolean", "int64": "cr:Int64", "date32": "sc:Date"}
 
 
 def croissant(
@@ -124,13 +124,15 @@ def _records(file: str) -> dict[str, Any]:
 
 def _fields(above: str, file: str, shape: Shape) -> Iterator[dict[str, Any]]:
     """A column's fields: columns within columns become lists of their own, one for each."""
-    inner = [(f"{shape.name}_{part.name}", f"$.{shape.name}[*].{part.name}", part) for part in shape.below]
-    for name, path, part in inner or [(shape.name, "", shape)]:
-        extract = {"jsonPath": path} if path else {"column": name}
+    inner = [(f"{shape.name}_{part.name}", part) for part in shape.below]
+    for name, part in inner or [(shape.name, shape)]:
+        source: dict[str, Any] = {"fileObject": {"@id": file}, "extract": {"column": shape.name}}
+        if inner:
+            source["transform"] = {"jsonPath": part.name}
         yield {
             "@type": "cr:Field",
             "@id": f"{above}/{name}",
             "name": name,
             "dataType": _TYPES[part.basic or "string"],
-            "source": {"fileObject": {"@id": file}, "extract": extract},
+            "source": source,
         } | ({"isArray": True, "arrayShape": "-1"} if shape.many or part.many else {})

@@ -130,6 +130,7 @@ def type_name(kind: msgspec.inspect.Type) -> str:
                 inspect.FloatType: "number",
                 inspect.BoolType: "true or false",
                 inspect.NoneType: "null",
+                inspect.DateType: "day (YYYY-MM-DD)",
                 inspect.DecimalType: "decimal, as text",
             }
             return names.get(type(kind), "any JSON")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from calendar import monthrange
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import date
 
 from lacre.jsonl import encode
 from lacre.registry.exams import Exam
@@ -58,8 +60,9 @@ class FlatItem(Record, omit_defaults=False):
         expects: ``answer``, ``abstention`` or ``corrected_premise``.
         looks_sensitive, critical: what the authors say of it. ``capabilities``: tags PRK, TU, IU, MR, BK, ML.
         exam, edition, number: where an official item comes from; ``annulled``: its board took it out.
-        exam_date, key_date: when questions and final key came out, as precise as ``exam_precision`` and
-            ``key_precision`` say (day, month or year). ``booklet``: address of the official booklet.
+        exam_from, exam_until: the first and the last day on which the questions can have come out: the same
+            day where it is known, else the ends of the month or the year. ``key_from``, ``key_until``: likewise
+            for the final key. ``booklet``: address of the official booklet.
         licence: under which it may be used. ``written``: by whom, where it is new.
         opened: the closing at which a private item opened.
         canary: asks not to train on it.
@@ -85,10 +88,10 @@ class FlatItem(Record, omit_defaults=False):
     edition: str | None
     number: str | None
     annulled: bool
-    exam_date: str | None
-    exam_precision: str | None
-    key_date: str | None
-    key_precision: str | None
+    exam_from: date | None
+    exam_until: date | None
+    key_from: date | None
+    key_until: date | None
     booklet: str | None
     licence: str | None
     written: str | None
@@ -138,16 +141,29 @@ def flat(item: Item, exams: Mapping[str, Exam], canary: str) -> FlatItem:
         edition=exam.edition if exam else None,
         number=source.number,
         annulled=source.annulled,
-        exam_date=exam.exam_date if exam else None,
-        exam_precision=exam.exam_precision if exam else None,
-        key_date=exam.key_date if exam else None,
-        key_precision=exam.key_precision if exam else None,
+        exam_from=days(exam.exam_date)[0] if exam else None,
+        exam_until=days(exam.exam_date)[1] if exam else None,
+        key_from=days(exam.key_date)[0] if exam and exam.key_date else None,
+        key_until=days(exam.key_date)[1] if exam and exam.key_date else None,
         booklet=source.url or (exam.booklet_url if exam else None),
         licence=source.licence,
         written=source.written,
         opened=opened,
         canary=canary,
     )
+
+
+def days(text: str) -> tuple[date, date]:
+    """The first and the last day of a date written as a day, a month or a year.
+
+    Not left as text: readers of tables take some dates for points in time, and say midnight.
+
+    >>> [day.isoformat() for day in days("2024-02")]
+    ['2024-02-01', '2024-02-29']
+    """
+    year, month, day = ([int(part) for part in text.split("-")] + [0, 0])[:3]
+    last = monthrange(year, month or 12)[1]
+    return date(year, month or 1, day or 1), date(year, month or 12, day or last)
 
 
 def flat_file(benchmark: str, layer: str) -> str:

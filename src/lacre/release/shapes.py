@@ -9,7 +9,7 @@ import msgspec
 
 from lacre.registry.records import Record
 
-Basic = Literal["string", "bool", "int64"]
+Basic = Literal["string", "bool", "int64", "date32"]
 
 
 class Shape(Record, omit_defaults=False):
@@ -56,6 +56,7 @@ def _shape(name: str, kind: msgspec.inspect.Type) -> Shape:
         msgspec.inspect.StrType: "string",
         msgspec.inspect.BoolType: "bool",
         msgspec.inspect.IntType: "int64",
+        msgspec.inspect.DateType: "date32",
     }
     if type(kind) not in basics:
         raise TypeError(f"{name}: tables know no {kind}")
