@@ -6,13 +6,13 @@ import shutil
 from pathlib import Path
 
 import pytest
-from tests.rotation.making import Stage, items, stage
+from tests.rotation.making import Stage, items, lasting, stage
 
 
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Stage:
     """Two closings carried out and a third frozen, with a void item and a corrected one."""
-    play = stage(tmp_path_factory.mktemp("finished"))
+    play = lasting(stage(tmp_path_factory.mktemp("finished")))
     play.add(items(12), "b1")
     play.void(["p0001"])
     play.freeze(forced={"p0002": "leak"})

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.rotation.making import CELLS, Stage, files, stage
+from tests.rotation.making import CELLS, Stage, files, lasting, stage
 from tests.rotation.test_audit import said
 from tests.sealing.making import private
 
@@ -67,7 +67,7 @@ def test_bytes_all_over_a_file_that_change_are_named(name: str, play: Stage) -> 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Stage:
     """One of each kind of line and file, and as little else as may be: no second item where one will do."""
-    play = stage(tmp_path_factory.mktemp("small"))
+    play = lasting(stage(tmp_path_factory.mktemp("small")))
     play.add([private("a", cell=CELLS[0]), private("b", cell=CELLS[0]), private("c", cell=CELLS[0])], "1")
     play.void(["a"])
     play.freeze(forced={"b": "leak"})

@@ -9,10 +9,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-from tests.rotation.making import CELLS, Stage, files, items, lottery, stage
+from tests.rotation.making import CELLS, Stage, files, items, lasting, lottery, stage
 from tests.sealing.making import private
 
 from lacre.errors import InputError
+from lacre.registry import ledger as ledgers
+from lacre.registry.events import Incident
+from lacre.rotation.beacon import instant
+from lacre.rotation.public import ledger_path
 from lacre.sealing.batches import row_faults, rows_place
 from lacre.sealing.disk import FILE_MODE, Disk
 from lacre.sealing.inspection import inspect
@@ -100,7 +104,7 @@ STEPS = [
 
 
 def prepared(folder: Path, frozen: bool, step: Callable[[Stage], None] = split) -> Stage:
-    play = stage(folder)
+    play = lasting(stage(folder))
     play.add(items(8), "b1")
     play.void(["p0007"])
     if step is rotate:
@@ -288,3 +292,37 @@ def test_a_process_that_is_really_killed_is_finished_by_the_same_call(
         assert held(play) == held(whole), last
         shutil.rmtree(tmp_path / f"cut{last}")
     assert last > 15
+
+
+class Meanwhile(Disk):
+    """A disk on whose first write another program that knows no locks, such as git, brings in a line of the ledger."""
+
+    def __init__(self, play: Stage) -> None:
+        self.play = play
+        self.done = False
+
+    def write(self, path: Path, content: bytes, mode: int = FILE_MODE) -> None:
+        if not self.done:
+            self.done = True
+            path_, incident = ledger_path(self.play.registry), Incident(what="a line of another process")
+            path_.write_bytes(
+                ledgers.appended(ledgers.read(path_), [incident], at=instant(self.play.now)).content
+            )
+        super().write(path, content, mode)
+
+
+@pytest.mark.parametrize(("step", "frozen"), STEPS)
+def test_a_line_that_another_process_writes_meanwhile_is_never_lost(
+    step: Callable[[Stage], None], frozen: bool, tmp_path: Path
+) -> None:
+    play = prepared(tmp_path, frozen, step)
+    before, now, draws = files(play.registry / "exemplo"), play.now, play.draws
+    play.disk = Meanwhile(play)
+    with pytest.raises(InputError, match="another process wrote it meanwhile"):
+        step(play)
+    assert files(play.registry / "exemplo") == before
+    play.disk, play.now, play.draws = None, now, draws
+    step(play)
+    lines = ledgers.read(ledger_path(play.registry)).lines
+    assert any(isinstance(line.event, Incident) for line in lines)
+    assert play.audit().findings == ()

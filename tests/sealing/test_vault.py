@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.sealing.making import WORKSPACE, empty_vault, private
 
-from lacre.errors import InputError, IntegrityError, LacreError
+from lacre.errors import InputError, LacreError
 from lacre.registry.items import Payload
 from lacre.sealing.ages import BLOCK, new_identity
 from lacre.sealing.commitments import commit, opens
@@ -152,9 +152,21 @@ def test_public_files_appear_with_the_change(tmp_path: Path) -> None:
             raise ZeroDivisionError
         assert vault.holds("a")
         assert (root / "registry/exemplo/rows.jsonl").read_bytes() == b"one\n"
-        with pytest.raises(IntegrityError, match="was changed while"), vault.change(root) as change:  # noqa: PT012
+        with (  # noqa: PT012
+            pytest.raises(InputError, match="another process wrote it meanwhile"),
+            vault.change(root) as change,
+        ):
             change.publish("registry/exemplo/rows.jsonl", b"two\n")
             (root / "registry/exemplo/rows.jsonl").write_bytes(b"else\n")
+        ledger = root / "registry/ledger.jsonl"
+        ledger.write_bytes(b"one\nof another process\n")
+        with (
+            pytest.raises(InputError, match="another process wrote it meanwhile"),
+            vault.change(root) as change,
+        ):
+            change.publish("registry/ledger.jsonl", b"one\ntwo\n")
+        assert ledger.read_bytes() == b"one\nof another process\n"
+        assert not any(vault.journal.folder.iterdir())
         for place in ("/etc/passwd", "../x", ""):
             with pytest.raises(ValueError, match="no place"), vault.change(root) as change:
                 change.publish(place, b"")

@@ -13,7 +13,8 @@ from lacre.registry import ledger as ledgers
 from lacre.registry.ledger import Ledger
 from lacre.rotation.history import History, history
 from lacre.rotation.records import OPENINGS_FILE, Opened, read_openings, round_folder
-from lacre.sealing.batches import LEDGER, read_rows, rows_place
+from lacre.sealing.batches import read_rows, rows_place
+from lacre.sealing.change import LEDGER
 from lacre.sealing.commitments import Row
 
 SETTINGS = ("boilerplate.txt", "corpora.jsonl", "rules.toml")

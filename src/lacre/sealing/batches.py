@@ -14,10 +14,9 @@ from lacre.registry.events import BatchCommit
 from lacre.registry.items import Item
 from lacre.registry.ledger import Ledger, Signer
 from lacre.registry.records import Record
+from lacre.sealing.change import LEDGER
 from lacre.sealing.commitments import Row, row_bytes, rows_root
 from lacre.sealing.vault import Vault
-
-LEDGER = "registry/ledger.jsonl"
 
 
 class Batch(Record, omit_defaults=False):

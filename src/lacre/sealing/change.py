@@ -17,12 +17,15 @@ from lacre.registry.ledger import locked
 from lacre.registry.records import Record
 from lacre.sealing import ages
 from lacre.sealing.commitments import NONCE_BYTES, Row, commit_bytes, payload_bytes
-from lacre.sealing.contents import DOCUMENTS, INDEX, ITEMS, Document, Entry, Index, Kept, Reader, Sealed
-from lacre.sealing.journal import Intent, Move, Publication, digest_of, framed
+from lacre.sealing.contents import DOCUMENTS, INDEX, ITEMS, LOGS, Document, Entry, Index, Kept, Reader, Sealed
+from lacre.sealing.journal import MEANWHILE, Intent, Move, Publication, bytes_of, digest_of, framed
 from lacre.text import words
 
 if TYPE_CHECKING:
     from lacre.sealing.vault import Vault
+
+LEDGER = "registry/ledger.jsonl"
+"""The place of the ledger in a workspace."""
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
 _DOCUMENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,199}")
@@ -137,10 +140,14 @@ class Change:
 
         Raises:
             ValueError: the change has no workspace, or the place lies outside it.
+            InputError: it is the ledger, and its lines on disk are not those that the new ones follow: another
+                process wrote some since it was read, and they would be lost.
         """
         path = PurePosixPath(place)
         if self.root is None or path.is_absolute() or ".." in path.parts or not path.parts:
             raise ValueError(f"no place in a workspace: {place!r}")
+        if place == LEDGER and not content.startswith(bytes_of(self.root / place)):
+            raise InputError(self.root / place, *MEANWHILE)
         first = self._publications.get(place)
         before = first.before if first else digest_of(self.root / place)
         staged = first.staged if first else self._next()
@@ -161,11 +168,17 @@ class Change:
         """Seal everything anew for other readers, under a new secret. Must come first in a change.
 
         Raises:
-            InputError: there is no reader, or a recipient is none, or given twice.
+            InputError: there is no reader, or a recipient is none, or given twice; or a sealed run is under way.
             ValueError: the change has begun.
         """
         if self._staged:
             raise ValueError("a change that rekeys begins with it")
+        # A log is added to for hours: sealed for the old readers at its start and for the new ones at its end, it
+        # would open to nobody.
+        if logs := sorted((self.vault.folder / LOGS).glob("*")):
+            raise InputError(
+                logs[0], "a sealed run is under way", "Finish it with `lacre run resume`, then rekey"
+            )
         self._readers = checked_readers(readers)
         self._recipients = [reader.recipient for reader in self._readers]
         self._secret = self.vault.random(32).hex()
@@ -201,7 +214,7 @@ class Change:
         journal = self.vault.journal
         with ExitStack() as stack:
             if self.root is not None:
-                stack.enter_context(locked(self.root / "registry" / "ledger.jsonl"))
+                stack.enter_context(locked(self.root / LEDGER))
             journal.decide(intent, lambda content: ages.seal(content, self._before_and_after()))
             journal.carry_out(intent, self.vault.unseal)
         return index

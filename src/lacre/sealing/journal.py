@@ -18,7 +18,7 @@ from typing import Literal
 import msgspec
 
 from lacre.digest import sha256
-from lacre.errors import IntegrityError, sentence
+from lacre.errors import InputError, IntegrityError, sentence
 from lacre.registry.events import Hash
 from lacre.registry.records import Record
 from lacre.sealing.disk import PUBLIC_MODE, Disk
@@ -27,6 +27,7 @@ FOLDER = "journal"
 INTENT = "intent.age"
 _DRAFT = "intent.part"
 TOGETHER = 256  # files written at once, which is all that is held in memory
+MEANWHILE = ("another process wrote it meanwhile", "Nothing was changed: run the same command again")
 ABSENT = ""  # the digest of a file that is not there
 
 
@@ -97,9 +98,9 @@ class Journal:
         """Sync what was staged and make the intent appear: the change has happened when this returns.
 
         Raises:
-            IntegrityError: a public file is not what the change found when it began.
+            InputError: a public file is not what the change found when it began.
         """
-        self._refuse_changed(intent)
+        self._refuse_changed(intent, decided=False)
         self._write()
         staged = [move.staged for move in intent.moves] + [part.staged for part in intent.publications]
         self.disk.sync([self.folder / name for name in staged])
@@ -107,6 +108,8 @@ class Journal:
         self.disk.write(draft, seal(msgspec.json.encode(intent)))
         self.disk.sync([draft])
         self.disk.sync_folder(self.folder)
+        # Again, as late as may be: whoever does not know our lock, such as git, may have written since.
+        self._refuse_changed(intent, decided=False)
         self.disk.rename(draft, self.folder / INTENT)
         self._passed = True
         self.disk.sync_folder(self.folder)
@@ -118,7 +121,7 @@ class Journal:
             IntegrityError: a staged file is missing or changed, or a public file is neither what it was nor
                 what it should become; nothing is overwritten then, and the intent stays.
         """
-        self._refuse_changed(intent)
+        self._refuse_changed(intent, decided=True)
         for move in intent.moves:
             self._move(move, again)
         self.disk.remove_all([self.vault / place for place in intent.removals])
@@ -177,9 +180,11 @@ class Journal:
                 return
         self.disk.rename(staged, place)
 
-    def _refuse_changed(self, intent: Intent) -> None:
+    def _refuse_changed(self, intent: Intent, *, decided: bool) -> None:
         places = [(Path(intent.root or "") / part.place, part) for part in intent.publications]
         changed = [place for place, part in places if digest_of(place) not in (part.before, part.after)]
+        if changed and not decided:
+            raise InputError(changed[0], *MEANWHILE)
         if changed:
             what = "was changed while a change of the vault was under way"
             todo = "Put it back as it was (git can), then run `lacre vault check`"
@@ -218,6 +223,11 @@ def unframed(content: bytes) -> bytes:
 def digest_of(path: Path) -> str:
     """The SHA-256 of a file, :data:`ABSENT` when there is none."""
     return sha256(path.read_bytes()) if path.exists() else ABSENT
+
+
+def bytes_of(path: Path) -> bytes:
+    """The bytes of a file, none when there is none."""
+    return path.read_bytes() if path.exists() else b""
 
 
 def _places(intent: Intent) -> list[str]:

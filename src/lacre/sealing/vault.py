@@ -6,6 +6,7 @@
     index.age      what the vault holds, and who can open it
     items/         one file for each item
     documents/     findings, raw answers: whatever quotes an item
+    logs/          replies of sealed runs, added to while they work
     journal/       a change under way; empty otherwise
     lock
 """
