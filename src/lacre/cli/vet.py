@@ -13,6 +13,9 @@ import click
 
 from lacre.cli.holding import IDENTITY
 from lacre.cli.output import LiveLine, example, json_option, print_json, print_table, say
+from lacre.cli.vet_index import index_options, opened, refuse_besides
+from lacre.cli.vet_watch import answer_lines, watch_file
+from lacre.cli.vet_work import Work, check_work, cores, crew, journal, settle, work_options
 from lacre.errors import Exit, InputError
 
 if TYPE_CHECKING:
@@ -23,8 +26,9 @@ if TYPE_CHECKING:
     from lacre.registry.rules import VettingRules
     from lacre.registry.waivers import Waiver
     from lacre.registry.workspace import Workspace
+    from lacre.vetting.progress import Progress
+    from lacre.vetting.readings import Reading
     from lacre.vetting.required import Required
-    from lacre.vetting.scan import Progress, Reading
     from lacre.vetting.verdicts import ItemVerdict
     from lacre.vetting.vet import Vetting
 
@@ -79,9 +83,8 @@ ORDER: tuple[str, ...] = tuple(COLOURS)
     "--waivers", "waiver_file", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
     help="Waivers that hold; registry/waivers.jsonl of the workspace when not given.",
 )  # fmt: skip
-@click.option(
-    "--workers", type=click.IntRange(1), help="Threads that read at once; one for each core when not given."
-)
+@index_options
+@work_options
 @json_option
 def vet(
     *,
@@ -89,6 +92,9 @@ def vet(
     folder: Path | None,
     identity: Path | None,
     corpora: tuple[str, ...],
+    indexes: tuple[Path, ...],
+    watch: Path | None,
+    stdin: bool,
     required: bool,
     out: Path | None,
     mapping: tuple[str, ...],
@@ -96,7 +102,10 @@ def vet(
     column: str | None,
     benchmark: str | None,
     waiver_file: Path | None,
+    executor: str | None,
     workers: int | None,
+    scheduler: str | None,
+    resume: bool,
     as_json: bool,
 ) -> int:
     """Say which of ITEMS already stand in public text, where, and with which words.
@@ -108,37 +117,58 @@ def vet(
     keep them as private as the items are. With --vault nothing that quotes an item leaves the vault: what is
     printed, and written to --out, is id, verdict, classes and number of findings.
 
+    SRC may be an address too: https://, s3://, or hf://datasets/OWNER/NAME[@REVISION][/PATH]. While text is read,
+    vetting.journal in --out keeps what is done; after an interruption of any kind, --resume goes on from there.
+
+    --index looks the items up instead of reading everything: every run of 10 words is found, shorter runs and edited
+    sentences in part. With --watch and --stdin an item is answered for while it is written.
+
     Exit code: 0 when every item is kept, 1 when some are not, 2 for bad input, 5 when something is unknown.
     """
-    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - keeps --help fast
-
-    from lacre.cli.vet_vault import vet_vault  # noqa: PLC0415
+    from lacre.cli.vet_vault import vet_vault  # noqa: PLC0415 - keeps --help fast
     from lacre.registry.intake import candidates, parse_mapping  # noqa: PLC0415
     from lacre.registry.workspace import Workspace  # noqa: PLC0415
     from lacre.vetting.vet import vet as search  # noqa: PLC0415
+    from lacre.vetting.watch import Desk  # noqa: PLC0415
 
     if out is not None:
         _check_room(out)
-    needed = _required(benchmark, corpora, required)
+    work = Work(executor, workers, scheduler, resume)
+    check_work(work, out, is_private=folder is not None)
+    if watch is not None or stdin:
+        refuse_besides(
+            watch, stdin=stdin, given=(items, folder, out, *corpora, *([required] if required else ()))
+        )
+    needed = _required(benchmark, (*corpora, *map(str, indexes)), required)
     ground = _ground(benchmark, waiver_file)
+    lookup = opened(indexes, workers=workers or cores(), read_in_full=[*needed.sources, *corpora])
+    if lookup is not None and (watch is not None or stdin):
+        desk = Desk(lookup=lookup, rules=ground.rules, phrases=ground.phrases, waivers=ground.waivers)
+        fields = parse_mapping(mapping)
+        if watch is None:
+            return int(answer_lines(desk, sys.stdin.buffer, fields, key_index=key_index))
+        watch_file(desk, watch, fields, key_index=key_index, as_json=as_json)
 
     def vetted(found: Sequence[Candidate]) -> Vetting:
         meter = _Meter(sys.stderr.isatty(), len(found))
-        with ThreadPoolExecutor(workers or _cores()) as executor:
+        with journal(out, is_private=folder is not None) as sink, crew(work) as readers:
             try:
                 return search(
                     found,
                     [*needed.sources, *corpora],
                     ground.rules,
-                    executor=executor,
+                    executor=readers,
+                    sink=sink,
                     column=column,
                     columns=needed.columns,
                     unreached=needed.unreached,
                     apart=[path for path in (items, folder, out) if path is not None],
                     phrases=ground.phrases,
                     waivers=ground.waivers,
+                    lookup=lookup,
                     on_index=meter.index,
                     on_progress=meter,
+                    on_trouble=meter.remark,
                 )
             finally:
                 meter.close()
@@ -169,6 +199,7 @@ def vet(
         say(f"{items}: {remark}.")
     vetting = vetted(imported.items)
     unwritten = _write(vetting, out, title=items.name) if out is not None else None
+    settle(out, vetting, is_written=unwritten is None)
     _print(vetting, None if unwritten else out, as_json)
     if unwritten is not None:
         # After the table: hours of reading must not be lost for a full disk.
@@ -183,11 +214,6 @@ def _inventory(workspace: Workspace | None) -> dict[str, str]:
     near = _near(workspace.root)
     located = [(corpus.id, corpus.location) for corpus in workspace.corpora().values() if corpus.location]
     return {source: id for id, place in located for source in (place, str(near / place))}
-
-
-def _cores() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _check_room(out: Path) -> None:
@@ -253,7 +279,7 @@ def _required(benchmark: str | None, corpora: Sequence[str], wished: bool) -> Re
 
     if not wished:
         if not corpora:
-            raise InputError("--corpus", "no text to search", "Give --corpus SRC, or --required")
+            raise InputError("--corpus", "no text to search", "Give --corpus SRC, --index DIR, or --required")
         return Required((), {}, ())
     workspace = Workspace.find(Path.cwd())
     names = (benchmark,) if benchmark is not None else workspace.benchmarks()
@@ -468,6 +494,11 @@ class _Meter:
         if seconds >= 1 and 0 < progress.share < 1:
             parts.append(f"about {_time(seconds * (1 - progress.share) / progress.share)} left")
         return ", ".join(parts)
+
+    def remark(self, text: str) -> None:
+        """Say something in between."""
+        self.line.close()
+        say(text)
 
     def close(self) -> None:
         """Clear the live line."""

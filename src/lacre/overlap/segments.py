@@ -46,7 +46,7 @@ def run_of(values: Values) -> Run:
     return Run(out, starts)
 
 
-@dataclass(kw_only=True, slots=True)
+@dataclass(kw_only=True)
 class Packing:
     """Runs on the way to a segment: ``tails`` must be taken to its end, then ``heads`` and ``samples`` are there.
 
@@ -65,7 +65,10 @@ class Packing:
     samples: Values = field(init=False)
 
     def __post_init__(self) -> None:
-        total = sum(run.values.size for run, _ in self.runs)
+        self._sized(sum(run.values.size for run, _ in self.runs))
+
+    def _sized(self, total: int) -> None:
+        """Make room for ``total`` fingerprints, or fewer."""
         bucket_bits = max(PART_BITS, total.bit_length() - 1)
         self.low_bits = HASH_BITS - bucket_bits
         self.block_bits = max(1, (self.blocks - 1).bit_length())

@@ -148,6 +148,29 @@ def candidates(
     return _imported(reading)
 
 
+def candidate(
+    values: Mapping[str, Any],
+    line: int,
+    mapping: Mapping[str, str] | None = None,
+    *,
+    key_index: int | None = None,
+) -> Candidate:
+    """The item of one row, a record or plain, as :func:`candidates` reads those of a file; ``line`` is its number.
+
+    >>> candidate({"id": "q1", "stem": "Quem foi Zumbi?"}, 1).payload.stem
+    'Quem foi Zumbi?'
+
+    Raises:
+        InputError: the row lacks a column.
+        RecordError: it is no item.
+    """
+    table = Table(columns=tuple(values), rows=(Row(line, dict(values)),))
+    reading = _read_rows(Path("standard input"), table, mapping or {}, key_index, ())
+    if reading.faults:
+        raise RecordError("standard input", reading.faults)
+    return reading.entries[0].candidate
+
+
 def import_items(
     path: Path,
     origin: Origin,
@@ -285,6 +308,13 @@ def _read(path: Path, mapping: Mapping[str, str], key_index: int | None, extra: 
     table = read_table(path)
     if not table.rows and not table.faults:
         raise InputError(path, "no items", "Give a file with at least one item")
+    return _read_rows(path, table, mapping, key_index, extra)
+
+
+def _read_rows(
+    path: Path, table: Table, mapping: Mapping[str, str], key_index: int | None, extra: Sequence[str]
+) -> _Reading:
+    """The items and faults of rows; ``path`` is where they come from."""
     if "payload" in table.columns:
         if mapping:
             raise InputError(path, "holds records, which need no --map", "Leave --map out")

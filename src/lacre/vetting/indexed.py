@@ -51,6 +51,10 @@ class _Read(NamedTuple):
     text: int
 
 
+def _quiet(items: Sequence[str], shards: int) -> None:
+    """Tell nobody."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Lookup:
     """Indexes in which items are looked up.
@@ -58,11 +62,13 @@ class Lookup:
     Attributes:
         indexes: opened.
         workers: threads that read again.
+        on_met: told, before anything is read again, the ids of the items that were met, and how many shards that is.
         read_in_full: corpora that are scanned besides: what an index has of them is not looked up again.
     """
 
     indexes: tuple[Index, ...]
     workers: int = 1
+    on_met: Callable[[Sequence[str], int], None] = _quiet
     read_in_full: frozenset[str] = frozenset()
 
     @classmethod
@@ -114,6 +120,8 @@ class Lookup:
         for one in self.indexes:
             names = [record.corpus for record in one.manifest.corpora if record.corpus not in taken]
             work = [job for job in candidates(one, grams) if job.source.shard.corpus in names]
+            met = met_items(index, grams, work)
+            self.on_met([index.sheets.items[item].item for item in met], len(work))
             results = self._read_all(index, work, align_from, on_progress)
             corpora += [_corpus(one, name, index, grams, results) for name in names]
             taken.update(names)
@@ -170,14 +178,19 @@ def candidates(index: Index, grams: ItemGrams) -> list[_Work]:
             source = segment.facts.sources[number]
             met = _met(segment, number, hits.which, hits.blocks)
             found.append(_Work(source, segment.facts.block_bytes, stretches, *met))
-                _Work(
-                    source,
-                    segment.facts.block_bytes,
-                    stretches,
-                    *_met(segment, number, hits.which, hits.blocks),
-                )
-            )
     return found
+
+
+def met_items(index: ItemIndex, grams: ItemGrams, work: Sequence[_Work]) -> tuple[int, ...]:
+    """The items of which some gram was met, rising."""
+    if not work:
+        return ()
+    met = np.zeros(grams.hashes.size, np.bool_)
+    for job in work:
+        met[job.which] = True
+    places = grams.places[met[grams.which]]
+    owners = index.owners[np.searchsorted(index.begins, places, side="right") - 1]
+    return tuple(np.unique(owners).tolist())
 
 
 def _met(
