@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -11,6 +11,7 @@ import msgspec
 from lacre.registry.items import Candidate, Passage, Payload
 from lacre.registry.rules import VettingRules, default_rules
 from lacre.registry.verdicts import Verdict
+from lacre.vetting.progress import Progress
 from lacre.vetting.vet import Vetting
 from lacre.vetting.vet import vet as vetted
 
@@ -63,10 +64,13 @@ def vet(
     workers: int = 2,
     phrases: Sequence[str] = (),
     apart: Sequence[Path] = (),
+    on_progress: Callable[[Progress], None] = lambda _: None,
 ) -> Vetting:
     """A vetting on threads of its own."""
     with ThreadPoolExecutor(workers) as executor:
-        return vetted(items, sources, rules, executor=executor, phrases=phrases, apart=apart)
+        return vetted(
+            items, sources, rules, executor=executor, phrases=phrases, apart=apart, on_progress=on_progress
+        )
 
 
 def verdict(vetting: Vetting, item: str = "q1") -> Verdict:

@@ -215,13 +215,14 @@ def scan(
 
 
 class _Job(NamedTuple):
-    """A shard to be read: which corpus it is of, which shard there, its key, and how often it was tried."""
+    """A shard to be read: which corpus it is of, which shard there, its key; how often it was tried, and what came."""
 
     corpus: int
     number: int
     shard: Shard
     key: str
     tries: int = 0
+    best: ShardResult | None = None
 
 
 class _Sum:
@@ -290,10 +291,13 @@ def _work_off(jobs: Sequence[_Job], desk: _Desk) -> None:
             work = done.get()
             job = waiting.pop(work)
             result = work.result()  # the first fault stops all
-            if result.failure and job.tries + 1 < TRIES:
-                desk.tally.again(job.shard, result.reading.bytes)
-                submit(job._replace(tries=job.tries + 1))
-                continue
+            if result.failure:
+                # Of several tries the one that came furthest counts: what was found is found.
+                result = max(job.best or result, result, key=lambda one: one.reading.bytes)
+                if job.tries + 1 < TRIES:
+                    desk.tally.again(job.shard, work.result().reading.bytes)
+                    submit(job._replace(tries=job.tries + 1, best=result))
+                    continue
             desk.sums[job.corpus].add(job.number, result)
             if desk.journal is not None and result.is_final:
                 desk.journal.add(job.key, result)
