@@ -27,6 +27,7 @@ NOUNS = {
     "duplicates": "lacre.cli.duplicates:duplicates",
     "exposure": "lacre.cli.exposure:exposure",
     "index": "lacre.cli.index:index",
+    "guard": "lacre.cli.guard:guard",
     "init": "lacre.cli.init:init",
     "items": "lacre.cli.items:items",
     "key": "lacre.cli.key:key",

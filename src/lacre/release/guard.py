@@ -18,10 +18,12 @@ from lacre.registry.records import Record
 from lacre.release.guard_search import (
     CLOSED,
     IMAGE,
+    KEY,
     MAILED,
     NAME,
     NAMED_ID,
     NONCE,
+    RECORD,
     SHORT,
     SMALL,
     TAXED,
@@ -46,7 +48,8 @@ class Hit(Record, omit_defaults=False):
         file: where it stands. ``member``: where in it, "" for the file itself.
         item: the private item, "" for none.
         kind: ``text``, ``short item``, ``image``, ``nonce``, ``id beside text``, ``reviewer's name``,
-            ``e-mail address``, ``CPF``, ``too few items`` or ``not opened``. ``why``: why it was not opened.
+            ``e-mail address``, ``CPF``, ``too few items``, ``secret key``, ``private record`` or ``not opened``.
+        why: why it was not opened.
     """
 
     file: str
@@ -75,6 +78,8 @@ _SAID = {
     MAILED: "an e-mail address",
     TAXED: "a CPF",
     SMALL: "results of too few private items",
+    KEY: "a secret key",
+    RECORD: "an item that says it is private",
 }
 
 
@@ -126,7 +131,7 @@ def inspect(folder: Path, watch: Watch, on_progress: Progress = lambda *_: None)
     """
     if not folder.is_dir():
         raise InputError(folder, "is no folder", "Check the path")
-    return inspect_files(dict(_files(folder)), watch, on_progress)
+    return inspect_files(dict(folder_files(folder)), watch, on_progress)
 
 
 def inspect_files(
@@ -187,7 +192,8 @@ def refuse(report: Report) -> None:
         raise LeakError("\n".join(hit.said for hit in report.hits))
 
 
-def _files(folder: Path) -> Iterator[tuple[str, Path]]:
+def folder_files(folder: Path) -> Iterator[tuple[str, Path]]:
+    """Every file and link below a folder by its name from there, hidden ones too."""
     for root, folders, names in os.walk(folder):
         here = Path(root)
         for name in [*names, *(name for name in folders if (here / name).is_symlink())]:

@@ -26,20 +26,26 @@ from lacre.release.guard_marks import (
 )
 from lacre.release.guard_wanted import Wanted, image_sha256
 from lacre.release.pictures import is_picture
-from lacre.release.readings import hidden, reread, valid, windows
-from lacre.release.survey import CPF, ELEVEN, ID, MAIL, encoded, short_runs, survey
+from lacre.release.readings import hidden, is_records, reread, valid, windows
+from lacre.release.survey import CPF, ELEVEN, ID, MAIL, encoded, short_runs, survey, unquote
 from lacre.release.survey_kernel import Bytes, Places
 from lacre.release.unpack import Budget, Unopened, is_text, may_open, pieces
 
 TEXT, SHORT, IMAGE, NONCE = "text", "short item", "image", "nonce"
 NAMED_ID, NAME, MAILED, TAXED = "id beside text", "reviewer's name", "e-mail address", "CPF"
 SMALL, CLOSED = "too few items", "not opened"
+KEY, RECORD = "secret key", "private record"
 """Kinds of hits."""
 
 MOST_DEPTH = 6  # encodings within encodings
 LEAST_IMAGE = 64  # bytes; no picture is smaller
 WHOLE = 64 << 20  # bytes of JSON that are read whole, where no line of it is a record
 _HEX = re.compile(rb"[0-9A-Fa-f\s]+")
+_SECRET_KEY = re.compile(
+    rb"AGE-SECRET-KEY-(?:PQ-)?1[0-9A-Z]{40}|-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----\s+[A-Za-z0-9+/=\r\n]{40}"
+)
+_PRIVATE_LAYER = re.compile(rb'"layer"\s*:\s*"private"')
+_PAYLOAD = re.compile(rb'"payload"\s*:\s*\{')
 _NONCE = 64  # hex digits
 
 
@@ -116,18 +122,22 @@ class Search:
     def text(self, part: bytes, member: str, depth: int, *, name: str = "", whole: bytes = b"") -> None:
         """Look through a text in UTF-8: as it is, without its escapes, and what it holds encoded."""
         content = np.frombuffer(part, np.uint8)
-        self.words(content, member)
         found = survey(content, self.wanted.ids)
         self.marks(part, found.marks, member, name, whole)
-        self.decoded(content, found.encoded, member, depth)
-        if found.escaped.size:
-            again = reread(content, found.escaped)
-            if again:
-                plain = np.frombuffer(again, np.uint8)
-                self.words(plain, member)
-                self.decoded(plain, encoded(plain), member, depth)
-                self.people(again, survey(plain, self.wanted.ids).marks, member)
         self.short_ids(part, member, name)
+        self.structure(part, member)
+        if found.escaped.size and is_records(part):
+            # What the records say is their text: read as they stand, each escape would part two words.
+            content = unquote(content)
+            found = survey(content, self.wanted.ids)
+            self.people(content.tobytes(), found.marks, member)
+        self.words(content, member)
+        self.decoded(content, encoded(content), member, depth)
+        if found.escaped.size:
+            again = np.frombuffer(reread(content, found.escaped), np.uint8)
+            self.words(again, member)
+            self.decoded(again, encoded(again), member, depth)
+            self.people(again.tobytes(), survey(again, self.wanted.ids).marks, member)
 
     def words(self, content: Bytes, member: str) -> None:
         """Runs of eight words, short items, names."""
@@ -170,6 +180,17 @@ class Search:
             for item, start in ids.items()
             if linked(stretch(part, start, start + len(item)), {item}, table=False)
         ]
+
+    def structure(self, part: bytes, member: str) -> None:
+        """Secret keys, and records that say of themselves that they are private: known without any vault."""
+        if (b"AGE-SECRET-KEY-" in part or b"PRIVATE KEY--" in part) and _SECRET_KEY.search(part):
+            self.seen.add(Seen(member, "", KEY))
+        if b'"private"' in part and b'"payload"' in part:
+            for match in _PRIVATE_LAYER.finditer(part):
+                low, high = line_about(part, match.start(), match.end())
+                if _PAYLOAD.search(part, low, high):
+                    self.seen.add(Seen(member, "", RECORD))
+                    return
 
     def short_ids(self, part: bytes, member: str, name: str) -> None:
         """Ids too short to stand out in running text: as a value of a record, or a cell, only."""

@@ -26,6 +26,7 @@ from lacre.release.survey_kernel import (
     short_runs_loop,
     survey_loop,
     unescape_loop,
+    unquote_loop,
 )
 
 TOKEN, BASE64, SPECIAL, END, DIGIT = 1, 2, 4, 8, 16
@@ -107,12 +108,10 @@ class Survey(NamedTuple):
     """What stands in a stretch of bytes.
 
     Attributes:
-        encoded: [start, end) of what may be base64 (or hex), shape (n, 2).
         escaped: [start, end) of what is to be read again without its escapes, shape (n, 2).
         marks: kind, start, end and number of each mark, shape (n, 4).
     """
 
-    encoded: Places
     escaped: Places
     marks: Places
 
@@ -125,7 +124,7 @@ def survey(content: Bytes, ids: Ids) -> Survey:
         if ids.lettered.hashes.size:
             marked = lettered_loop(content, classes(), *ids.lettered, marks, marked)
         if windows <= escaped.shape[0] and marked <= marks.shape[0]:
-            return Survey(encoded(content), escaped[:windows], marks[:marked])
+            return Survey(escaped[:windows], marks[:marked])
         escaped, marks = np.empty((windows, 2), np.int64), np.empty((marked, 4), np.int64)
 
 
@@ -147,6 +146,16 @@ def unescape(content: Bytes) -> Bytes:
     """
     out = np.empty(content.size + 16, np.uint8)
     return out[: unescape_loop(content, out)]
+
+
+def unquote(content: Bytes) -> Bytes:
+    r"""JSON with the escapes of its strings undone once: what a reader of the JSON sees.
+
+    >>> unquote(np.frombuffer(rb'{"a":"x\u00e7\n\\nabla"}', np.uint8)).tobytes().decode()
+    '{"a":"xç\n\\nabla"}'
+    """
+    out = np.empty(content.size + 16, np.uint8)
+    return out[: unquote_loop(content, out)]
 
 
 class WordTable(NamedTuple):

@@ -19,7 +19,9 @@ Words = npt.NDArray[np.uint64]
 U = np.uint64
 BASIS, PRIME = U(0xCBF29CE484222325), U(0x100000001B3)  # FNV-1a (draft-eastlake-fnv)
 NEAR = 512  # bytes on either side of something escaped that are read again: more than eight words
-LEAST_BASE64 = 24  # characters in a row that may be base64: 18 bytes, fewer than any eight words
+LEAST_BASE64 = (
+    28  # characters in a row that may be base64: 21 bytes, fewer than any eight words with one of four
+)
 DIGITS = 32  # hex digits of a uuid
 
 
@@ -385,6 +387,36 @@ def unescape_loop(buf: Bytes, out: Bytes) -> int:  # pragma: no cover - compiled
         out[q] = b
         q += 1
         at += 1
+    return q
+
+
+@njit(cache=True, nogil=True, boundscheck=False)
+def unquote_loop(buf: Bytes, out: Bytes) -> int:  # pragma: no cover - compiled
+    """Write JSON with the escapes of its strings undone, once, exactly; returns how many bytes that is."""
+    at, q, end = 0, 0, buf.size
+    while at < end:
+        b = buf[at]
+        at += 1
+        if b == 92 and at < end:
+            b = buf[at]
+            at += 1
+            if b == 117:
+                value = _digits(buf, at, end, 4)
+                if value >= 0:
+                    at += 4
+                    if 0xD800 <= value < 0xDC00 and at + 1 < end and buf[at] == 92 and buf[at + 1] == 117:
+                        low = _digits(buf, at + 2, end, 4)
+                        if 0xDC00 <= low < 0xE000:
+                            value = 0x10000 + ((value - 0xD800) << 10) + low - 0xDC00
+                            at += 6
+                    q = _put(out, q, value)
+                    continue
+            elif b == 110 or b == 114:
+                b = np.uint8(10)
+            elif b == 116 or b == 98 or b == 102:
+                b = np.uint8(32)
+        out[q] = b
+        q += 1
     return q
 
 

@@ -293,7 +293,8 @@ def may_open(content: bytes) -> bool:
 
 
 _CONTROL = bytes(k for k in range(32) if k not in b"\t\n\r\f\x1b\v") + b"\x7f"
-HEAD = 1 << 16
+SAMPLE, EVERY = 1 << 14, 1 << 18
+"""Bytes looked at to tell text from other bytes, and how far apart."""
 
 
 def is_text(content: bytes) -> bool:
@@ -302,11 +303,11 @@ def is_text(content: bytes) -> bool:
     >>> is_text("ação".encode("utf-16-le")), is_text(bytes(range(256)))
     (True, False)
     """
-    for start in range(0, len(content), HEAD):
-        head = content[start : start + HEAD]
-        zeros = head.count(0)
-        control = len(head) - len(head.translate(None, _CONTROL)) - zeros
-        if control > len(head) // 200 or (zeros and not _is_wide(head, zeros)):
+    for start in range(0, len(content), EVERY):
+        part = content[start : start + SAMPLE]
+        zeros = part.count(0)
+        control = len(part) - len(part.translate(None, _CONTROL)) - zeros
+        if control > len(part) // 200 or (zeros and not _is_wide(part, zeros)):
             return False
     return True
 
