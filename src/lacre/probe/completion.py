@@ -105,10 +105,13 @@ def asked(probe: Probe) -> tuple[Asked, ...]:
     """
     found = []
     for subject in probe.subjects:
-        for prompt, percent in _prompts(probe, subject.role):
-            each = Asked(subject=subject, prompt=prompt, percent=percent, phrases=probe.phrases)
-            if not each.telling.why_not:
-                found.append(each)
+        prompts = [
+            Asked(subject=subject, prompt=prompt, percent=percent, phrases=probe.phrases)
+            for prompt, percent in _prompts(probe, subject.role)
+        ]
+        # The first is the cut that decides: without it the others would tell nothing.
+        if not prompts[0].telling.why_not:
+            found += [each for each in prompts if not each.telling.why_not]
     return tuple(found)
 
 

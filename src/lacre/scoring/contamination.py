@@ -171,7 +171,9 @@ def with_and_without(
                 everything=every.headline,
                 without=rest,
                 difference=_paired(groups["seen"], unseen, generator, draws=draws, level=level),
-                ahead=gap(groups["seen"], unseen, level=level),
+                ahead=gap(groups["seen"], unseen, level=level)
+                if groups["seen"] and unseen
+                else _neither(groups["seen"], len(values)),
             )
         )
     return tuple(found)
@@ -182,13 +184,17 @@ def _nothing(reason: str) -> Headline:
     return Headline(accuracy=none, error_when_attempted=none, abstention=none)
 
 
+def _neither(seen: Sequence[float], n: int) -> Undefined:
+    return Undefined(reason="every item was seen" if seen else "no item was seen", n=n)
+
+
 def _paired(
     seen: Sequence[float], unseen: Sequence[float], rng: np.random.Generator, *, draws: int, level: float
 ) -> Measured:
     """The mean of all less the mean of those not seen, with the interval of paired resamples."""
     n = len(seen) + len(unseen)
     if not seen or not unseen:
-        return Undefined(reason="no item was seen" if not seen else "every item was seen", n=n)
+        return _neither(seen, n)
     values = np.array([*seen, *unseen], np.float64)
     kept = np.array([0.0] * len(seen) + [1.0] * len(unseen))
     sums = resampled_sums(np.column_stack([values, np.ones(n), values * kept, kept]), rng, draws)
@@ -238,8 +244,7 @@ def before_and_after(
             )
             gain = difference_in_differences(given, column, others, older, newer, level=level)
         else:
-            missing = "after" if older or not newer else "before"
-            gain = Undefined(reason=f"no item is of {missing} the cutoff", n=len(older) + len(newer))
+            gain = Undefined(reason=_one_sided(cutoffs.get(column), older, newer), n=len(older) + len(newer))
         found.append(
             Before(
                 column=column,
@@ -251,6 +256,14 @@ def before_and_after(
             )
         )
     return tuple(found)
+
+
+def _one_sided(cutoff: str | None, older: Sequence[str], newer: Sequence[str]) -> str:
+    if cutoff is None:
+        return "no cutoff is declared"
+    if not older and not newer:
+        return "no item's date tells its side of the cutoff"
+    return f"no item is of {'after' if older else 'before'} the cutoff"
 
 
 def _date(item: str, published: Mapping[str, str | None]) -> str | None:
