@@ -108,6 +108,10 @@ def build(root: Path, order: Order, signer: SigningKey, guard: Guard, say: Say =
                 _hold_ledger(held, root, ledger)
         if finished:
             _hold_ledger(held, root, ledger)
+        # What a crash left of the files that are replaced here; both are locked, so nobody is writing them.
+        for place in (order.tar, root / LEDGER):
+            for left in place.parent.glob(f".{place.name}.*.part"):
+                left.unlink()
         write_tar(order.folder, order.tar)
         package = sha256_file(order.folder / SUMS)
         passed = Passed(package=package, items=looked_for, at=statement.at, version=lacre.__version__)

@@ -58,7 +58,7 @@ def card(shown: Card, sealed: Mapping[str, Private]) -> str:
 def _front_matter(shown: Card) -> str:
     """The YAML that dataset libraries read: one configuration for each layer of each benchmark."""
     lines = ["---", f"pretty_name: {_quoted(shown.release)}", "language:", "- pt"]
-    lines += ["license: other", f"license_name: {_quoted('by layer, see LICENSE-*.txt')}"]
+    lines += ["license: other", "license_name: by-layer", "license_link: LICENSE-open.txt"]
     lines += [
         "task_categories:",
         "- question-answering",

@@ -104,14 +104,14 @@ def _download(client: httpx2.Client, address: str, target: Path, progress: Progr
 
 
 def _from_hub(place: str, room: Path) -> Path:
-    from huggingface_hub import HfApi  # noqa: PLC0415 - heavy
-    from huggingface_hub.errors import HfHubHTTPError  # noqa: PLC0415
+    import httpx2  # noqa: PLC0415 - heavy
+    from huggingface_hub import HfApi  # noqa: PLC0415
 
     name, revision = repository(place)
     folder = room / "release"
     try:
         HfApi().snapshot_download(name, repo_type="dataset", revision=revision, local_dir=folder)
-    except (HfHubHTTPError, OSError, ValueError) as error:
+    except (httpx2.HTTPError, OSError, ValueError) as error:
         raise ColumnError(sentence(place, f"cannot be fetched ({type(error).__name__})", _TODO)) from None
     # What the library keeps for itself beside the files.
     shutil.rmtree(folder / ".cache", ignore_errors=True)

@@ -114,7 +114,7 @@ def to_hub(
         ColumnError: the Hub cannot be reached, or refuses. InputError: its tag of this name is another release.
         IntegrityError: the dataset then holds something else than the release.
     """
-    from huggingface_hub.errors import HfHubHTTPError  # noqa: PLC0415 - heavy
+    import httpx2  # noqa: PLC0415 - heavy
 
     name, revision = repository(to)
     if revision is not None:
@@ -122,9 +122,10 @@ def to_hub(
     try:
         oid = _commit(api, name, folder, ship, say)
         _tag(api, name, ship, oid)
-    # The library wraps what an upload meets in RuntimeError and ValueError; httpx's own errors are OSErrors there.
-    except (HfHubHTTPError, OSError, RuntimeError, ValueError) as error:
-        what = f"cannot be published ({type(error).__name__}: {str(error).splitlines()[0]})"
+    # The Hub's answers are HTTPErrors; what an upload meets is wrapped in RuntimeError or ValueError.
+    except (httpx2.HTTPError, OSError, RuntimeError, ValueError) as error:
+        cause = error.__cause__ or error
+        what = f"cannot be published ({type(cause).__name__}: {str(cause).partition(chr(10))[0].rstrip('.')})"
         raise ColumnError(sentence(to, what, "Run it again: what arrived is not sent again")) from None
     done = Published(to=f"{to}@{oid}", revision=oid, package=ship.package, at=at)
     note_published(root, ship.release, done)
