@@ -66,11 +66,11 @@ def heard(
 
 def _ended(found: Said | Broken) -> Said | Broken:
     """A reading as the word for its end makes it."""
-    ending = ENDINGS.get((found.raw_finish or "").casefold())
     if isinstance(found, Broken) and found.cause != "empty":
         return found
-    if isinstance(found, Said) and found.kind == "refused":
+    if isinstance(found, Said) and (found.kind == "refused" or found.finish == "stop"):
         return found
+    ending = ENDINGS.get((found.raw_finish or "").casefold())
     text = found.text if isinstance(found, Said) else ""
     match ending:
         case "refused":

@@ -151,13 +151,16 @@ def expected(questions: Iterable[Question], repetitions: Repetitions) -> int:
 
 def items_digest(questions: Iterable[Question]) -> str:
     """The SHA-256 of all ids and payloads, sorted by id: it tells whether a run still asks what it asked before."""
-    leaves = [
-        (question.id, sha256(msgspec.json.encode([question.id, question.payload], order="deterministic")))
+    # Digests alone are kept: of a sealed run, no two items need be open at a time.
+    leaves = {
+        question.id: bytes.fromhex(
+            sha256(msgspec.json.encode([question.id, question.payload], order="deterministic"))
+        )
         for question in questions
-    ]
+    }
     digest = hashlib.sha256()
-    for _, leaf in sorted(leaves):
-        digest.update(leaf.encode() + b"\n")
+    for _, leaf in sorted(leaves.items()):
+        digest.update(leaf.hex().encode() + b"\n")
     return digest.hexdigest()
 
 
