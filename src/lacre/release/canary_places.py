@@ -11,6 +11,7 @@ import re
 import struct
 import zlib
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import NamedTuple
 
 import msgspec
@@ -51,10 +52,8 @@ class _Unfit(Exception):  # noqa: N818 - becomes an InputError where the file's 
 def placed(name: str, content: bytes, text: str) -> bytes:
     """The content with the line in it, as :func:`lacre.release.canary.mark` says."""
     place = _place(name)
-    if place.has(content, text.encode()):
-        return content
     try:
-        return place.put(content, text.encode())
+        return content if place.has(content, text.encode()) else place.put(content, text.encode())
     except _Unfit as unfit:
         raise InputError(name, f"{unfit}, so that no canary can be placed", "Correct the file") from None
 
@@ -203,9 +202,7 @@ def _take_json(content: bytes, text: bytes) -> bytes:
 
 
 def _json_has(content: bytes, text: bytes) -> bool:
-    starts = _starts(content)
-    ends = [*starts[1:], len(content)]
-    return all(text in content[start:end] for start, end in zip(starts, ends, strict=True))
+    return all(text in content[start:end] for start, end in pairwise([*_starts(content), len(content)]))
 
 
 def _rows(content: bytes) -> Iterator[tuple[int, int]]:

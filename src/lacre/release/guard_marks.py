@@ -166,21 +166,15 @@ _FIGURES = (
 )
 
 
-def may_be_results(content: bytes, *, table: bool) -> bool:
-    """Whether a text may hold results, by names that results have: all others need not be taken apart.
+def is_table_of_results(content: bytes) -> bool:
+    """Whether the names of a table's columns are those of results: no other table need be taken apart.
 
-    >>> may_be_results(b'{"layer":"private","n":3,"accuracy":0.5}', table=False)
-    True
-    >>> may_be_results(b"id,stem\\nx,privada", table=True)
-    False
+    >>> is_table_of_results(b"layer,n,accuracy\\nprivate,3,0.5"), is_table_of_results(b"id,stem\\nx,privada")
+    (True, False)
     """
-    if table:
-        head = content.partition(b"\n")[0].decode("utf-8", "replace").lower()
-        names = {name.strip(' "\r') for name in re.split(r"[,;\t|]", head)}
-        return not names.isdisjoint(_COUNTS) and not names.isdisjoint(_FIGURES)
-    return any(b'"%s"' % name.encode() in content for name in _PRIVATE) and any(
-        b'"%s"' % name.encode() in content for name in _FIGURES
-    )
+    head = content.partition(b"\n")[0].decode("utf-8", "replace").lower()
+    names = {name.strip(' "\r') for name in re.split(r"[,;\t|]", head)}
+    return not names.isdisjoint(_COUNTS) and not names.isdisjoint(_FIGURES)
 
 
 def few(value: Any, rules: GuardRules, private: bool = False) -> int:

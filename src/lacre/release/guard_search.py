@@ -19,9 +19,9 @@ from lacre.release.guard_marks import (
     few,
     few_rows,
     is_cpf,
+    is_table_of_results,
     line_about,
     linked,
-    may_be_results,
     stretch,
 )
 from lacre.release.guard_wanted import Wanted, image_sha256
@@ -68,6 +68,7 @@ class Search:
         self.seen: set[Seen] = set()
         self.members = 0
         self.linking = True
+        self.tells_private = False  # whether the present piece names the private layer
         self.budget = Budget()
 
     def file(self, name: str, content: bytes) -> None:
@@ -95,6 +96,7 @@ class Search:
             if not piece.text:
                 self.raw_nonces(piece.content, piece.member)
                 continue
+            self.tells_private = False
             for part in windows(piece.content):
                 self.text(part, piece.member, depth, name=piece.member or name, whole=piece.content)
             for part in hidden(piece.content):
@@ -185,7 +187,10 @@ class Search:
         """Secret keys, and records that say of themselves that they are private: known without any vault."""
         if (b"AGE-SECRET-KEY-" in part or b"PRIVATE KEY--" in part) and _SECRET_KEY.search(part):
             self.seen.add(Seen(member, "", KEY))
-        if b'"private"' in part and b'"payload"' in part:
+        if b'"private"' not in part:
+            return
+        self.tells_private = True
+        if b'"payload"' in part:
             for match in _PRIVATE_LAYER.finditer(part):
                 low, high = line_about(part, match.start(), match.end())
                 if _PAYLOAD.search(part, low, high):
@@ -252,7 +257,7 @@ class Search:
     def cells(self, content: bytes, member: str, name: str) -> None:
         """Results that rest on too few private items."""
         table = name.lower().endswith((".csv", ".tsv"))
-        if len(content) > WHOLE or not may_be_results(content, table=table):
+        if len(content) > WHOLE or not (is_table_of_results(content) if table else self.tells_private):
             return
         small = 0
         if table:
