@@ -14,6 +14,7 @@ import random
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 from tests.probe.making import found_by, probe_of, real_items
@@ -21,6 +22,10 @@ from tests.probe.memory import NEAR, Manner, Memory
 
 from lacre.probe.completion import famous, is_judgeable
 from lacre.probe.controls import Subject, matched
+from lacre.probe.cuts import HALF, cut
+from lacre.probe.marks import candidate
+from lacre.probe.measures import measure
+from lacre.probe.telling import telling
 from lacre.report.probe_plots import probe_plot
 
 SOURCES = ("enem_api", "oab_ownpt", "revalida_bezerra", "bluex_helm", "enem2025")
@@ -39,6 +44,30 @@ def manners(count: int, rng: random.Random) -> list[Manner | None]:
     return told
 
 
+def doses(texts: list[str]) -> dict[str, str]:
+    """The share of texts marked at the lowest threshold, by how often a word is another, and by length."""
+    halves = [cut(text, HALF) for text in texts]
+    told = [telling(half) for half in halves]
+
+    def marked(change: Callable[[list[str]], list[str]]) -> str:
+        replies = [
+            " ".join(change(text[len(h.beginning) :].split())) for text, h in zip(texts, halves, strict=True)
+        ]
+        hits = sum(candidate(measure(h, t, r)) for h, t, r in zip(halves, told, replies, strict=True))
+        return f"{hits / len(texts):.1%}"
+
+    found = {
+        f"a word in {every} is another": marked(
+            lambda words, n=every: ["talvez" if place % n == n - 1 else w for place, w in enumerate(words)]  # type: ignore[misc]
+        )
+        for every in (4, 5, 6, 8, 10, 12, 15, 20)
+    }
+    return found | {
+        f"only the first {length} words": marked(lambda words, n=length: words[:n])  # type: ignore[misc]
+        for length in (6, 8, 10, 12, 15, 20, 30)
+    }
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -46,6 +75,7 @@ def main() -> None:
     parser.add_argument("--controls", type=int, default=2200)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--plot", type=Path)
+    parser.add_argument("--kin", action="store_true", help="invent from items that share passages, too")
     arguments = parser.parse_args()
     rng = random.Random(arguments.seed)
     texts = real_items(Path(os.environ["LACRE_TEST_DATA"]), SOURCES)
@@ -65,7 +95,10 @@ def main() -> None:
     positive = famous()
     held: dict[str, Manner] = {items[id]: manner for id, manner in told.items() if manner is not None}
     held |= {each.text: "verbatim" for each in positive}
-    memory = Memory(held, list(texts.values()), seed=arguments.seed)
+    prose = list(texts.values())
+    if arguments.kin:
+        prose = list(real_items(Path(os.environ["LACRE_TEST_DATA"]), SOURCES, kin=True).values())
+    memory = Memory(held, prose, seed=arguments.seed)
     probe = probe_of(items, {each.id: each.text for each in chosen.controls}, famous=positive)
     begun = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
@@ -98,6 +131,7 @@ def main() -> None:
                 "words": [round(found.findings.item_words), round(found.findings.control_words)],
                 "requests": len(items) + len(chosen.controls) + len(positive),
                 "seconds": round(seconds, 1),
+                "doses": doses(list(items.values())[:400]),
             },
             default=lambda record: {name: getattr(record, name) for name in record.__struct_fields__},
         )

@@ -94,8 +94,11 @@ def found_by(path: Path, probe: Probe, script: Script, **changes: Any) -> Found:
     return find("prova", probe, cards, replies)
 
 
-def real_items(data: Path, sources: Sequence[str]) -> dict[str, str]:
-    """Official items as booklets print them, by id; of those that share ten words in a row, the first only."""
+def real_items(data: Path, sources: Sequence[str], *, kin: bool = False) -> dict[str, str]:
+    """Official items as booklets print them, by id; of those that share ten words in a row, the first only.
+
+    ``kin``: all of them.
+    """
     found: dict[str, str] = {}
     known: set[tuple[str, ...]] = set()
     with gzip.open(data / "items" / "items.jsonl.gz", "rt", encoding="utf-8") as file:
@@ -112,7 +115,7 @@ def real_items(data: Path, sources: Sequence[str]) -> dict[str, str]:
             text = text_of(Payload(kind="choice", stem=row["stem"], options=lettered))
             said = [word.folded for word in words(text)]
             grams = {tuple(said[place : place + 10]) for place in range(len(said) - 9)}
-            if grams and grams.isdisjoint(known):
+            if kin or (grams and grams.isdisjoint(known)):
                 known |= grams
                 found[row["id"]] = text
     return found

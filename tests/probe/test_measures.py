@@ -169,3 +169,31 @@ def test_an_item_reads_as_its_booklet() -> None:
     )
     assert text_of(open_item).split() == ["Era", "uma", "vez.", "Explique.", "a)", "Por", "quê?"]
     assert "Segredo" not in text_of(open_item)
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        "{}) {}\n",
+        "({}) {}\n",
+        "{}. {}\n",
+        "- **{})** {}\n",
+        "**{}.** {}\n",
+        "{}: {}\n",
+        "({}) {} ",
+        "{}) {} ",
+    ],
+)
+def test_how_options_are_lettered_does_not_matter(shape: str) -> None:
+    options = {
+        "A": "o sineiro da matriz vendeu",
+        "B": "duas moringas sem alça",
+        "C": "um bandolim rachado",
+        "D": "lampiões de mesa baratos",
+    }
+    stem = (
+        "Quando a feira acabou, a rezadeira contou nos dedos tudo o que ninguém quis comprar naquele dia:\n"
+    )
+    booklet = stem + "\n".join(f"{letter}) {text}" for letter, text in options.items())
+    told = "".join(shape.format(letter, text) for letter, text in options.items())
+    assert held(booklet, "dia:\n" + told).share == 1.0

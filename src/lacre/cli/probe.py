@@ -54,7 +54,8 @@ _ITEMS = (
     click.option("--item", "items", multiple=True, metavar="ID", help="Only this item; again for more."),
     click.option(
         "--controls", multiple=True, metavar="open|none|FILE",
-        help="New items that no column can have seen: the open layer (the default), a file of items, or none.",
+        help="New items that no column can have seen: the open layer (the default), a file, or none. "
+        "They go out: never give items that are to stay private.",
     ),
     click.option(
         "--most-controls", type=click.IntRange(0), default=MOST_CONTROLS, show_default=True,

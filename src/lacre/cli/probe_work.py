@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from lacre.registry.columns import Column, Exchange
 
 
+MANY = 2_000
+"""Replies from which judging them takes a while."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Wish:
     """What every probe is told: whom to ask, where, for how much."""
@@ -201,11 +205,14 @@ def finish(folder: ProbeFolder, *, as_json: bool, listing: bool = False, plot: P
     from lacre.probe.folders import MARKS, questions_of  # noqa: PLC0415
 
     probe, record = folder.probe(), folder.run.record()
-    if not state_of(record, questions_of(probe), folder.run.entries()).complete:
+    questions = questions_of(probe)
+    if not state_of(record, questions, folder.run.entries()).complete:
         raise IncompleteError(
             f"{folder.path}: the probe is not complete, so that nothing is marked. "
             f"Go on with `lacre probe resume {folder.path}`."
         )
+    if len(questions) * len(record.columns) >= MANY:
+        say(f"Holding {len(questions) * len(record.columns):,} replies against what they were to give ...")
     found = _found(folder, probe, record)
     if plot is not None:
         _draw(found, plot)

@@ -22,7 +22,10 @@ MOST_REST = 120
 
 # Images and addresses are no words of the item; how options are lettered is the booklet's choice.
 _LINK = re.compile(r"!\[[^\]]*\]\([^)]*\)|https?://\S+")
-_LETTER = re.compile(r"(?m)^[ \t>*_#-]*\(?[A-Za-z][*_]*[).:\]][*_]*(?=\s|$)")
+_LETTER = re.compile(
+    r"(?m)^[ \t>*_#-]*\(?[A-Za-z][*_]*[).:\]][*_]*(?=\s|$)"  # at the beginning of a line, however it is marked up
+    r"|(?<=\s)\(?[A-Ea-e]\)(?=\s)"  # or in the middle of one
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -59,7 +62,7 @@ def text_of(payload: Payload) -> str:
 def folded(text: str) -> list[Word]:
     """The words of a text without the letters of its options.
 
-    >>> [word.folded for word in folded("Que cor?\\n**A)** Azul\\n(b) A verde")]
+    >>> [word.folded for word in folded("Que cor?\\n**A)** Azul (b) A verde")]
     ['que', 'cor', 'azul', 'a', 'verde']
     """
     # Blanks of the same length, so that places in the text stay what they are.
