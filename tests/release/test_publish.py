@@ -6,6 +6,7 @@ import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from huggingface_hub import HfApi, constants
@@ -134,8 +135,8 @@ def test_a_server_that_keeps_other_bytes_is_found_out(
     made: tuple[Stage, Path, Path], workspace: Path, hub: Hub
 ) -> None:
     class Forgetful(HfApi):
-        def create_commit(self, *args: object, **values: object) -> object:  # type: ignore[override]
-            done = super().create_commit(*args, **values)  # type: ignore[arg-type]
+        def create_commit(self, *args: Any, **values: Any) -> Any:
+            done = super().create_commit(*args, **values)
             hub.head("equipe/exemplo").files["README.md"] = b"other"
             return done
 

@@ -34,6 +34,7 @@ NOUNS = {
     "ledger": "lacre.cli.ledger:ledger",
     "power": "lacre.cli.power:power",
     "probe": "lacre.cli.probe:probe",
+    "release": "lacre.cli.release:release",
     "round": "lacre.cli.round:round",
     "run": "lacre.cli.runs:run",
     "sample-size": "lacre.cli.sample_size:sample_size",

@@ -30,18 +30,20 @@ def is_elsewhere(place: str) -> bool:
     return place.startswith((HUB, "https://", "http://"))
 
 
-def fetched(place: str, room: Path, progress: Progress = lambda _: None) -> Path:
+def fetched(
+    place: str, room: Path, progress: Progress = lambda _: None, *, endpoint: str | None = None
+) -> Path:
     """The folder or tar, below ``room``, with what stands at an address.
 
     ``hf://datasets/ORG/NAME@REVISION``, the address of a tar, or that of a folder: of a folder only what its
-    SHA256SUMS lists is fetched, for a web server does not say what else lies there.
+    SHA256SUMS lists is fetched, for a web server does not say what else lies there. ``endpoint``: of another Hub.
 
     Raises:
         ColumnError: the server cannot be reached, refuses, or sends less than it said.
         InputError: the address is none. IntegrityError: the folder's SHA256SUMS is none.
     """
     if place.startswith(HUB):
-        return _from_hub(place, room)
+        return _from_hub(place, room, endpoint)
     import httpx2  # noqa: PLC0415 - only where something is fetched
 
     with httpx2.Client(timeout=SECONDS, follow_redirects=True) as client:
@@ -103,14 +105,16 @@ def _download(client: httpx2.Client, address: str, target: Path, progress: Progr
     return done
 
 
-def _from_hub(place: str, room: Path) -> Path:
+def _from_hub(place: str, room: Path, endpoint: str | None) -> Path:
     import httpx2  # noqa: PLC0415 - heavy
     from huggingface_hub import HfApi  # noqa: PLC0415
 
     name, revision = repository(place)
     folder = room / "release"
     try:
-        HfApi().snapshot_download(name, repo_type="dataset", revision=revision, local_dir=folder)
+        HfApi(endpoint=endpoint).snapshot_download(
+            name, repo_type="dataset", revision=revision, local_dir=folder
+        )
     except (httpx2.HTTPError, OSError, ValueError) as error:
         raise ColumnError(sentence(place, f"cannot be fetched ({type(error).__name__})", _TODO)) from None
     # What the library keeps for itself beside the files.
