@@ -62,3 +62,27 @@ def quoting(statute: str, question: str) -> Payload:
 def declared(statute: str) -> Payload:
     """A payload that declares what it quotes."""
     return payload("Quem estava com a razão?", passage=Passage(text=statute, source="Constituição, art. 5º"))
+
+
+JPEG_HEAD = b"\xff\xd8\xff\xe0\x00\x04ab"
+
+
+def jpeg(kind: bytes, *texts: bytes) -> bytes:
+    """A JPEG, as far as its segments go."""
+    segments = b"".join(b"\xff" + kind + struct.pack(">H", len(text) + 2) + text for text in texts)
+    return JPEG_HEAD + segments + b"\xff\xda\x00\x02pixels\xff\xd9"
+
+
+def pdf(
+    information: bytes, page: bytes = b"", packing: bytes = b"/FlateDecode", packed: bytes = b""
+) -> bytes:
+    """A PDF of one page, as far as reading its text goes."""
+    body = packed or zlib.compress(page)
+    stream = b"2 0 obj\n<< /Length %d /Filter %s >>\nstream\n%s\nendstream endobj\n" % (
+        len(body),
+        packing,
+        body,
+    )
+    return (
+        b"%PDF-1.7\n1 0 obj\n" + information + b"\nendobj\n" + stream + b"trailer << /Info 1 0 R >>\n%%EOF\n"
+    )

@@ -46,6 +46,7 @@ _SECRET_KEY = re.compile(
 )
 _PRIVATE_LAYER = re.compile(rb'"layer"\s*:\s*"private"')
 _PAYLOAD = re.compile(rb'"payload"\s*:\s*\{')
+_LONG_HEX = re.compile(rb"(?:[0-9A-Fa-f]\s*){64,}")
 _NONCE = 64  # hex digits
 
 
@@ -229,8 +230,9 @@ class Search:
         texts: list[bytes] = []
         for start, end in runs.tolist():
             run = content[start:end].tobytes()
+            for digits in _LONG_HEX.findall(run) if len(run) >= _NONCE else ():
+                self.hex_nonces(digits, member)
             if _HEX.fullmatch(run):
-                self.hex_nonces(run, member)
                 whole = from_hex(run)
                 read: Iterator[bytes] | list[bytes] = [whole] if len(whole) != 32 else []
             else:

@@ -230,13 +230,28 @@ def _stream(new: Callable[[], _Decoder]) -> Opener:
 def _zst(content: bytes) -> Iterator[Part]:
     import zstandard  # noqa: PLC0415 - keeps `import lacre` light
 
+    out: list[bytes] = []
+    size, rest = 0, content
     try:
-        with zstandard.ZstdDecompressor().stream_reader(
-            io.BytesIO(content), read_across_frames=True
-        ) as reader:
-            yield Part("", _bounded(reader), True)
+        while rest:
+            decoder = zstandard.ZstdDecompressor(max_window_size=1 << 31).decompressobj()
+            at = 0
+            # In small steps, for each may unpack to thousands of times its size.
+            while not decoder.eof and at < len(rest):
+                out.append(decoder.decompress(rest[at : at + _STEP]))
+                at += _STEP
+                size += len(out[-1])
+                if size > MOST_MEMBER:
+                    raise Refused("unpacks to more than the guard looks through")
+            if not decoder.eof:
+                raise Refused("is cut short")
+            rest = decoder.unused_data + rest[at:]
     except zstandard.ZstdError:
         raise Refused("is damaged") from None
+    yield Part("", b"".join(out), True)
+
+
+_STEP = 4096
 
 
 def _parquet(content: bytes) -> Iterator[Part]:
