@@ -197,3 +197,14 @@ def test_how_options_are_lettered_does_not_matter(shape: str) -> None:
     booklet = stem + "\n".join(f"{letter}) {text}" for letter, text in options.items())
     told = "".join(shape.format(letter, text) for letter, text in options.items())
     assert held(booklet, "dia:\n" + told).share == 1.0
+
+
+def test_options_that_repeat_each_other_are_no_echo_of_the_beginning() -> None:
+    text = (
+        "O condutor quis saber quem devia ao armazém. Diz a caderneta que\n"
+        "A) a rezadeira prometeu pagar as moringas até o dia da procissão, se vender antes a cabra malhada.\n"
+        "B) o sineiro prometeu pagar as moringas até o dia da procissão, pois ganhou na rifa um bandolim de jacarandá.\n"
+        "C) ninguém prometeu pagar as moringas até o dia da procissão, e o dono as trocou por fumo de corda em Araçuaí."
+    )
+    for percent in range(30, 71, 2):
+        assert held(text, rest_of(text, percent), percent).exact

@@ -64,9 +64,9 @@ def _print_completion(found: Found, marks: Path, *, listing: bool) -> None:
     click.echo("\nThe mark and its error rate")
     about = (
         "column",
-        "set by",
+        "controls",
         "a mark exceeds",
-        "they",
+        "set by",
         "measured on",
         "another item's rest",
         "gain when asked for",

@@ -223,7 +223,8 @@ def finish(folder: ProbeFolder, *, as_json: bool, listing: bool = False, plot: P
         )
     else:
         probe_tables.print_found(found, folder.path / MARKS, listing=listing)
-        probe_tables.print_costs(spent)
+        if not listing:
+            probe_tables.print_costs(spent)
     return int(Exit.FINDING if _hits(found) else Exit.CLEAN)
 
 

@@ -72,7 +72,17 @@ def measure(found: Cut, told: Telling, reply: str) -> Measures:
     >>> found.run, found.share, found.exact
     (10, 1.0, True)
     """
-    said = _after_echo([word.folded for word in folded(reply)[:MOST_REPLY]], found.given)
+    said = [word.folded for word in folded(reply)[:MOST_REPLY]]
+    whole = _held(found, told, said)
+    after = _after_echo(said, found.given)
+    if after is None:
+        return whole
+    # The end of the beginning may also stand in the rest itself, where options repeat each other.
+    return max(whole, _held(found, told, after), key=lambda each: (each.share, each.telling_run))
+
+
+def _held(found: Cut, told: Telling, said: list[str]) -> Measures:
+    """How much of the rest of a cut stands in the words of a reply."""
     every = _blocks(found.rest, said)
     start = min((block.reply for block in every if block.size >= BLOCK), default=0)
     said = said[start:]
@@ -107,13 +117,13 @@ def _judged(flags: Sequence[bool], produced: int) -> int:
     return len(flags)
 
 
-def _after_echo(said: list[str], given: Sequence[str]) -> list[str]:
-    """A reply after the beginning that it repeats, if it does."""
+def _after_echo(said: list[str], given: Sequence[str]) -> list[str] | None:
+    """A reply after the beginning that it repeats; none where it does not repeat it."""
     tail = list(given[-ECHO:])
     for place in range(len(said) - len(tail) + 1):
         if said[place : place + len(tail)] == tail:
             return said[place + len(tail) :]
-    return said
+    return None
 
 
 def _blocks(rest: Sequence[str], said: Sequence[str]) -> list[_Block]:
