@@ -21,13 +21,15 @@ from lacre.engine.letters import (
     assertions,
     letters_of,
     listing,
+    option_lines,
     wrong_one,
 )
 from lacre.engine.phrases import PREMISE, phrase
 from lacre.engine.questions import Stretch, stretches
 from lacre.engine.readable import BOXED, Readable, readable, sentences, structured
 from lacre.engine.replies import Answered, Failed, Refused, Reply, Truncated
-from lacre.engine.texts import beside, is_own, mismatch, named_alone, supports
+from lacre.engine.texts import after_own, beside, is_own, mismatch, named_alone, supports
+from lacre.engine.texts import key as key_of
 from lacre.registry.records import Record
 from lacre.scoring.outcomes import Expects, Outcome
 
@@ -70,6 +72,7 @@ _ALONE = re.compile(
 _THAT_IS = re.compile(
     r"^(?:(?:portanto|ou\s+seja|isto\s+é|a\s+saber|logo|that\s+is|i\.e\.|=|→|->)\s*[,:]?\s*)+", re.IGNORECASE
 )
+_NEXT = re.compile(r"[\s.;,]*\(?(?P<l>[a-z])\)?\s?[-–—).:]")
 _OPTION = re.compile(r"^\W*[A-Za-z]\s*[).:\]–—-]")
 _NAME = r"(?:[A-ZÀ-Ý][\w-]*|[IVX]+)(?:\s+(?:[A-ZÀ-Ý][\w-]*|d[aeo]s?|[IVX]+))*"
 _INITIAL = re.compile(rf"^\.\s+(?:[a-zà-ÿ]+\s*(?:[,.;]|$)|{_NAME}\s*[.!]?\s*$)|^\.\s*[A-Z]\.")
@@ -348,6 +351,8 @@ def _checked(read: Readable, chosen: Assertion, options: Mapping[str, str]) -> _
         whole = own and chosen.strength <= Strength.OPENING and _is_all(read, chosen, following)
         if why := mismatch(chosen.letter, following, options, near=own, whole=whole):
             return _Found(undecided=why)
+    if _goes_on(read, chosen, options):
+        return _Found(undecided=LISTED)
     if _initial(read, chosen, options):
         return _Found(undecided=INITIAL)
     if why := _other_text(read, chosen, options):
@@ -396,9 +401,12 @@ def _text_near(read: Readable, chosen: Assertion, options: Mapping[str, str]) ->
         return None
     if other := beside(read.part(spans[place][0], chosen.at), chosen.letter, options):
         return other
-    for start, end in spans[max(0, place - 1) : place] + spans[place + 1 : place + 2]:
+    for near in (place - 1, place + 1):
+        start, end = spans[near] if 0 <= near < len(spans) else (0, 0)
         named = None if _OPTION.match(read.text[start:end]) else named_alone(read.part(start, end), options)
-        if named and named.letter != chosen.letter and not options[named.letter].strip()[:1].isdecimal():
+        # Figures after the letter are steps of a calculation as often as its result.
+        step = named and near > place and options[named.letter].strip()[:1].isdecimal()
+        if named and named.letter != chosen.letter and not step:
             return named.letter
     return None
 
@@ -409,6 +417,25 @@ def _initial(read: Readable, chosen: Assertion, options: Mapping[str, str]) -> b
     following = _following(read, chosen.at)
     initial = _INITIAL.match(rest) or (chosen.letter == "D" and _DOM.match(rest))
     return bool(following and initial) and not is_own(chosen.letter, following, options)
+
+
+def _goes_on(read: Readable, chosen: Assertion, options: Mapping[str, str]) -> bool:
+    """Whether the list of options goes on after the letter and its text: "Resposta: (A) Salvador. (B) Curitiba."
+
+    So it does, too, where the text after the letter is that of another one in the reply's own list.
+    """
+    own = {
+        line.letter: read.text[line.at + 1 : line.end]
+        for group in option_lines(read, letters_of(options))
+        for line in group
+    }
+    following = key_of(_following(read, chosen.at))
+    others = {key_of(text) for letter, text in own.items() if letter != chosen.letter}
+    if following and len(own) > 1 and following != key_of(own.get(chosen.letter, "")) and following in others:
+        return True
+    end = after_own(read, chosen.letter, chosen.at + 1, options)
+    match = _NEXT.match(read.plain, end) if end is not None else None
+    return bool(match and match["l"].upper() in options and match["l"].upper() != chosen.letter)
 
 
 def _letter(read: Readable, chosen: Assertion) -> _Found:

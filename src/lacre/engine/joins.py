@@ -23,9 +23,11 @@ _RIVAL = re.compile(
     rf"\b(?:ou|or|talvez|quem\s+sabe|perhaps|maybe|(?:tambem\s+)?pod(?:e|eria)\s+ser|(?:could|might)\s+(?:also\s+)?be"
     r"|alternativamente|alternatively|quando\s+muito|no\s+limite|tambem\s+(?:aceito|aceitaria|cabe|serve|vale|marcaria|considero)|mas\s+tambem|but\s+also)"
     rf"(?:\s*,?\s*(?:no\s+limite|quando\s+muito|talvez|tambem|also)\b)*\s*,?\s+{ONE}{STOP}"
-    rf"|(?:\b(?:mas|embora|but|although|though|porem)\s+|[.!;(\n]\s*){_OTHER}"
+    rf"|(?:\b(?:mas|embora|but|although|though|porem)\s+{_OTHER}"
+    rf"|[.!;(\n][ ]?(?:[ao] )?(?P<short>{NOUN} )?[(\"“]?(?P<s>[a-z])[)\"”]?)"
     r"\s+(?:tambem|also|igualmente)\b(?!\s+(?:nao|not|(?:e|esta|is)\s+(?:incorre|errad|fals|wrong)))"
 )
+_GROUPS = (("l", "noun"), ("k", "kind"), ("s", "short"))
 
 
 def joined(read: Readable, at: int, letters: frozenset[str]) -> bool:
@@ -58,9 +60,9 @@ def rival(read: Readable, chosen: str, start: int, letters: frozenset[str]) -> b
     True
     """
     for match in _RIVAL.finditer(read.plain, start):
-        name = "l" if match["l"] else "k"
-        at, kind = match.start(name), match["noun" if name == "l" else "kind"]
+        name, kind = next(pair for pair in _GROUPS if match[pair[0]])
+        at = match.start(name)
         letter = read.text[at].upper()
-        if letter in letters and letter != chosen and is_letter(read, at, named=bool(kind)):
+        if letter in letters and letter != chosen and is_letter(read, at, named=bool(match[kind])):
             return True
     return False

@@ -242,6 +242,7 @@ _INLINE = re.compile(r"(?<![\w])\(?([A-Za-z])\)\s|(?<![\w])([A-Z])\.\s+(?=\w)")
 _LINE_LETTER = re.compile(
     r"^(?:[\s\"'“”‘’(\[•>*]|[-–—]\s)*(?P<l>[a-z])[\"'”’)\]]*\s*(?:[.:][)\]]?|[)\]][.:]?)?[\"'”’]*\s*[.!]?\s*$"
 )
+_LIST_HEAD = re.compile(r"\b(?:alternativas|opcoes|options|alternatives|choices)\s*:$")
 # "A - como se sabe - energia": an article and an aside.
 _ASIDE = re.compile(r"^\W*[a-z]\s*(?:\.{3}|…)\s*$|^\W*[aeo]\s*[-–—]\s[^-–—\n]{1,60}\s[-–—]\s")
 _LINE_OPTION = re.compile(
@@ -322,7 +323,10 @@ def _standing(read: Readable, groups: Sequence[Sequence[Line]], letters: frozens
             continue
         opens = not read.text[: line.at].strip(" \n\"'“(•*-")
         closes = group[-1].end >= length
-        introduced = read.text[: line.at].rstrip(" \n\"'“(•*-").endswith(":")
+        head = read.plain[max(0, line.at - 80) : line.at].rstrip(" \n\"'“(•*-")
+        introduced = head.endswith(":")
+        if _LIST_HEAD.search(head):
+            continue  # the list of options begins there, and no choice
         if line.bare and (opens or closes or introduced):
             found.append(
                 Assertion(line.letter, "letter alone", Strength.LABEL, line.at, line.at + 1, line.at)

@@ -36,7 +36,7 @@ _LACK = (
     r"|information|data|context|image|picture|figure|graph|table|text|detail\w*)"
 )
 _LACKING = re.compile(
-    rf"\b(?:sem|falt\w+|insuficiente\w*|ausencia\s+de|without|missing|lack\w*|insufficient|not\s+enough|enough)\b[^.\n]{{0,60}}\b{_LACK}\b"
+    rf"\b(?:no|nao\s+ha|nenhum\w*)\s+(?:\w+\s+){{0,2}}{_LACK}\b|\b(?:sem|falt\w+|insuficiente\w*|ausencia\s+de|without|missing|lack\w*|insufficient|not\s+enough|enough)\b[^.\n]{{0,60}}\b{_LACK}\b"
     rf"|\b{_LACK}\b[^.\n]{{0,40}}\b(?:insuficiente\w*|suficientes?|falt\w+|ausentes?|insufficient|missing)\b"
     rf"|\bnao\s+(?:\w+\s+){{0,3}}(?:ver|visualizar|acess\w+|acesso|enxergar)\b"
     rf"|\b(?:see|view|access)\s+(?:the\s+|any\s+)?(?:image|picture|figure|graph)"
@@ -106,10 +106,12 @@ def phrase(read: Readable, *, open_ended: bool = False) -> Phrase | None:
     if not spans:
         return None
     attempt = open_ended and len(read.text.split()) >= AN_ATTEMPT
-    for start, end in spans[:1] if attempt else spans:
+    for place, (start, end) in enumerate(spans[:1] if attempt else spans):
         sentence = read.plain[start:end]
         match = _REFUSALS.search(sentence)
-        if match and not _quoted(sentence, match.start()) and not _LACKING.search(sentence):
+        # "There is no context. Therefore, I cannot provide an answer" misses something, and refuses nothing.
+        lacking = _LACKING.search(read.plain[spans[max(0, place - 1)][0] : end]) if match else None
+        if match and not _quoted(sentence, match.start()) and not lacking:
             return Phrase(Outcome.REFUSAL, "refusal", start + match.start(), start + match.end())
     for start, end in () if attempt else dict.fromkeys((spans[0], spans[-1])):
         sentence = read.plain[start:end]

@@ -31,7 +31,8 @@ _ORDINAL = "|".join(_ORDINALS)
 _HEADER = re.compile(
     rf"(?:^|\n)[^\w\n]*{_WORD}\s*(?:n[.ºo°]*\s*)?(?P<n>\d+)\b[^\w\n]*(?:\n|$|[:.)–—-])"
     rf"|(?:^|\n)[^\w\n]*a\s+questao\s+(?P<q>\d+)\b"
-    rf"|(?:^|\n|(?<=[.:!?]\s))\s*(?:(?:(?:(?:a|the)\s+)?(?:correct\s+)?(?:resposta|answer)(?:\s+(?:corret|cert)a)?\s+)?"
+    rf"|(?:^|\n|(?<=[.:!?]\s))[ \t]{{0,80}}"
+    rf"(?:(?:(?:(?:a|the)\s+)?(?:correct\s+)?(?:resposta|answer)(?:\s+(?:corret|cert)a)?\s+)?"
     rf"(?:para|for|da|to)\s+)(?:(?:a|the)\s+)?(?:{_WORD}\s+(?P<m>\d+)|(?P<o>{_ORDINAL})\s+{_WORD})\b"
     # What a template writes before each question; a model that writes it begins another one.
     r"|(?:^|\n)[^\w\n]*(?P<t>enunciado|cabecalho|human|user|usuario|pergunta|question|q)\s*:"

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Mapping
 from functools import lru_cache
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import NamedTuple
 
 from rapidfuzz.distance import Indel
@@ -148,11 +148,15 @@ def _places(sentence: Readable, options: Mapping[str, str]) -> list[Named]:
         found += (
             [Named(letter, *match.span()) for match in pattern.finditer(sentence.plain)] if pattern else []
         )
-    return [
-        named
-        for named in found
-        if not any(o.start <= named.start and named.end <= o.end and o[1:] != named[1:] for o in found)
-    ]
+    found.sort(key=lambda named: (named.start, -named.end))
+    kept: list[Named] = []
+    reach = -1  # how far the texts before this one go; in one pass, for a reply may repeat a text without end
+    for _, same in groupby(found, key=lambda named: (named.start, named.end)):
+        spans = list(same)
+        if spans[0].end > reach:
+            kept += spans
+        reach = max(reach, spans[0].end)
+    return kept
 
 
 @lru_cache(maxsize=1024)
@@ -242,6 +246,13 @@ def _cognates(following: str, option: str) -> int:
     said = [word for word in map(key, _TOKEN.findall(following)) if len(word) >= WORD]
     words = {word for word in map(key, _TOKEN.findall(option)) if len(word) >= WORD}
     return sum(any(Indel.normalized_similarity(word, other) >= COGNATE for other in said) for word in words)
+
+
+def after_own(read: Readable, letter: str, at: int, options: Mapping[str, str]) -> int | None:
+    """Where the option's own text ends that stands right after its letter; none where it does not stand there."""
+    pattern = _pattern(options.get(letter, ""))
+    found = pattern.search(read.plain, at, at + 2 * len(options[letter]) + 40) if pattern else None
+    return found.end() if found and found.start() <= at + 20 else None
 
 
 def is_own(letter: str, following: str, options: Mapping[str, str]) -> bool:
