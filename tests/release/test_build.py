@@ -307,6 +307,12 @@ def test_a_guard_that_finds_something_stops_it_all(play: Stage) -> None:
     assert list((play.root.parent / "releases").iterdir()) == []
 
 
+def test_a_file_that_cannot_hold_the_canary_is_refused_after_the_guard(play: Stage) -> None:
+    (play.root / "t.zip").write_bytes(b"PK")
+    with pytest.raises(LacreError, match=r"results/t\.zip: no place for a canary"):
+        release(play, "r1", results=(play.root / "t.zip",))
+
+
 def test_a_ledger_that_grows_meanwhile_stops_it(play: Stage) -> None:
     def slow(folder: Path, contents: Contents) -> int:
         ledgers.append(play.root / LEDGER, Incident(what="luz caiu"), at="2026-12-01T12:30:00Z")

@@ -98,9 +98,9 @@ def build(root: Path, order: Order, signer: SigningKey, guard: Guard, say: Say =
                 works = Works(folder, read_canary(root), workspace, order, contents, ledger, signer)
                 say(f"{len(contents.files)} files are gathered")
                 sealed = _fill(works)
-                _refuse_unmarked(works)
                 say("the guard looks through them")
                 looked_for = guard(folder, contents)
+                _refuse_unmarked(works)
                 statement = _signed(works, sealed)
                 say("they are verified")
                 _refuse_unsound(folder, signer)
@@ -250,8 +250,9 @@ def _refuse_unmarked(works: Works) -> None:
         for name in (path.as_posix() for path in missing(works.folder, works.canary))
         if not apart(name) and name not in works.contents.images and works.sums[name] not in promised
     ]
-    if left:
-        raise LacreError("\n".join(sentence(name, "does not hold the canary", "Place it") for name in left))
+    if works.unmarked or left:
+        told = [sentence(name, "does not hold the canary", "Place it") for name in left]
+        raise LacreError("\n".join(works.unmarked or told))
 
 
 def _signed(works: Works, sealed: dict[str, Private]) -> Release:

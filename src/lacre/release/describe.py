@@ -66,10 +66,16 @@ class Works:
     ledger: Ledger
     signer: SigningKey
     sums: dict[str, str] = field(default_factory=dict)
+    unmarked: list[str] = field(default_factory=list)
 
     def add(self, name: str, content: bytes) -> None:
-        """Write a file, marked with the canary where it can hold it."""
-        self.sums[name] = put(self.folder, name, content if apart(name) else mark(name, content, self.canary))
+        """Write a file, marked with the canary where it can hold it; where it cannot, ``unmarked`` says why."""
+        if not apart(name):
+            try:
+                content = mark(name, content, self.canary)
+            except InputError as error:
+                self.unmarked.append(str(error))
+        self.sums[name] = put(self.folder, name, content)
 
     def keep(self, name: str, content: bytes) -> None:
         """Write a file as it is."""
