@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 import pytest
+from tests.cli.guard_stage import prepare_guard
 from tests.cli.held_stage import prepare_held
 from tests.cli.release_stage import prepare_release
 from tests.cli.round_stage import prepare
@@ -53,6 +54,7 @@ def test_the_help_ends_with_examples_that_work(
     prepare(names, workspace)
     prepare_held(names, workspace, monkeypatch)
     prepare_release(names, workspace)
+    prepare_guard(names, workspace)
     assert found, "the help ends without an Example: block"
     for line in found:
         program, *arguments = shlex.split(line)

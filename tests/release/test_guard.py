@@ -434,6 +434,14 @@ def test_people_and_keys_are_found_and_their_likes_are_not(text: str, kind: str)
     assert looked(b"", watch=watch).report.unsearched_names == 1
 
 
+def test_the_program_may_have_its_examples_and_no_private_word() -> None:
+    text = b"p-7d21f0 fala daquela gaivota que confundiu tudo na praia, ana@escola.br, 529.982.247-25, Ana de Souza"
+    watch = watching(reviewers=("Ana de Souza",))
+    assert kinds(tarred("a.py", text), "code/program.tar", watch) == set()
+    assert len(kinds(tarred("a.py", text), "other/program.tar", watch)) == 4
+    assert kinds(tarred("a.py", RAW), "code/program.tar", watch) == HIT
+
+
 @pytest.mark.parametrize(
     ("name", "content", "found"),
     [

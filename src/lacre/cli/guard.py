@@ -103,7 +103,7 @@ _MARK = b"# Written by `lacre guard install`."
 
 @guard.command(
     epilog=example(
-        "lacre guard excuse n1 --words 0-9 --who Ana --why 'a proverb' \\\n"
+        "lacre guard excuse pr-00 --words 0-9 --who Ana --why 'a proverb' \\\n"
         "    --vault ../vault --identity ../operator.txt"
     )
 )

@@ -37,6 +37,7 @@ SMALL, CLOSED = "too few items", "not opened"
 KEY, RECORD = "secret key", "private record"
 """Kinds of hits."""
 
+PROGRAM = "code/"  # where a release keeps the program, which nobody's review is about
 MOST_DEPTH = 6  # encodings within encodings
 LEAST_IMAGE = 64  # bytes; no picture is smaller
 WHOLE = 64 << 20  # bytes of JSON that are read whole, where no line of it is a record
@@ -69,13 +70,16 @@ class Search:
         self.seen: set[Seen] = set()
         self.members = 0
         self.linking = True
+        self.is_program = False
         self.tells_private = False  # whether the present piece names the private layer
         self.budget = Budget()
 
     def file(self, name: str, content: bytes) -> None:
         """Look through a file: its name, its bytes, and all that it holds."""
-        # The ledger names items beside reasons by design; its text is looked through as all text is.
-        self.linking = name.rpartition("/")[2] != "ledger.jsonl"
+        # The ledger names items beside reasons by design, and a program has its examples of people and ids. The text
+        # of both is looked through as all text is.
+        self.is_program = name.startswith(PROGRAM)
+        self.linking = not self.is_program and name.rpartition("/")[2] != "ledger.jsonl"
         self.text(valid(name.encode("utf-8", "surrogateescape")), "", 0)
         self.open(content, "", name, 0)
 
@@ -152,6 +156,8 @@ class Search:
         if self.wanted.table.firsts.size:
             for number in short_runs(self.scratch.words[0][PAD : PAD + read.words], self.wanted.table):
                 item = self.wanted.owners[number]
+                if item is None and self.is_program:
+                    continue
                 self.seen.add(Seen(member, item or "", NAME if item is None else SHORT))
 
     def marks(self, part: bytes, marks: Places, member: str, name: str, whole: bytes) -> None:
@@ -210,6 +216,8 @@ class Search:
 
     def people(self, part: bytes, marks: Places, member: str) -> None:
         """Addresses and CPFs."""
+        if self.is_program:
+            return
         public = self.wanted.public
         for kind, start, end, _ in marks.tolist():
             if kind == MAIL and address(part, start, public):
