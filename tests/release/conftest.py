@@ -47,7 +47,7 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Story:
     play.freeze()
     play.close()
     play.freeze()
-    third = release(play, "exemplo-3")
+    third = release(play, "exemplo-3", program=None)
     return Story(play, (first, second, third))
 
 

@@ -16,7 +16,7 @@ from threading import Lock, Thread
 from typing import Any
 from urllib.parse import unquote, urlparse
 
-LARGE = 100_000  # bytes from which the Hub wants a file in its large-file storage
+LARGE = 30_000  # bytes from which the Hub wants a file in its large-file storage
 
 
 def git_oid(content: bytes) -> str:

@@ -57,7 +57,7 @@ def test_a_release_holds_what_the_workspace_publishes_and_nothing_else(play: Sta
     (play.registry / "exemplo/notes.txt").write_text("rascunho", encoding="utf-8")
     (play.registry / "exemplo/guide").mkdir()
     (play.registry / "exemplo/guide/reviewers.md").write_text("# Guia\n", encoding="utf-8")
-    built = release(play, "r1")
+    built = release(play, "r1", program=None)
     names = {name for name in files(Path(built.folder)) if not name.startswith("code/")}
     assert {
         "README.md", "LICENSE-official.txt", "LICENSE-open.txt", "LICENSE-code.txt", "dictionary.md", "code.json",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from importlib.resources import files as package_files
 from pathlib import Path
@@ -67,11 +67,20 @@ class Built(Record, omit_defaults=False):
     finished: bool = False
 
 
-def build(root: Path, order: Order, signer: SigningKey, guard: Guard, say: Say = lambda _: None) -> Built:
+def build(
+    root: Path,
+    order: Order,
+    signer: SigningKey,
+    guard: Guard,
+    say: Say = lambda _: None,
+    *,
+    program: Mapping[str, bytes] | None = None,
+) -> Built:
     """Build a release of a workspace: a folder, its tar, a line in the ledger, all of it or nothing.
 
     Called again after an interruption it does what was left. The same workspace, order and key give the same
-    bytes on any machine.
+    bytes on any machine. ``program``: the files of the program that travels along, by their names in its tar;
+    those of this one when none is given.
 
     Raises:
         LacreError: lists all that keeps it from being released; see :func:`lacre.release.contents.gather`.
@@ -95,7 +104,8 @@ def build(root: Path, order: Order, signer: SigningKey, guard: Guard, say: Say =
             looked_for = guard(order.folder, contents)
         else:
             with draft(order.folder) as folder:
-                works = Works(folder, read_canary(root), workspace, order, contents, ledger, signer)
+                carried = code_files() if program is None else program
+                works = Works(folder, read_canary(root), workspace, order, contents, ledger, signer, carried)
                 say(f"{len(contents.files)} files are gathered")
                 sealed = _fill(works)
                 say("the guard looks through them")
@@ -203,9 +213,8 @@ def _fill(works: Works) -> dict[str, Private]:
         place = f"registry/templates/{name}.txt"
         if place not in works.sums:
             works.keep(place, package_files("lacre.engine").joinpath("templates", f"{name}.txt").read_bytes())
-    code = code_files()
-    works.keep(TAR, tar_bytes(code))
-    works.add(CODE, code_json(code_of(code)))
+    works.keep(TAR, tar_bytes(works.program))
+    works.add(CODE, code_json(code_of(works.program)))
     works.keep(VERIFIER, package_files("lacre.release").joinpath("verify.py").read_bytes())
     works.keep(KEY, works.signer.public.pem)
     works.keep(works.canary.file, works.canary.line)
@@ -266,7 +275,7 @@ def _signed(works: Works, sealed: dict[str, Private]) -> Release:
         ledger=head_of(works.ledger),
         previous=last_release(works.ledger),
         next_due=next_due(order, works.workspace),
-        code=code_of(code_files()),
+        code=code_of(works.program),
     )
     put(works.folder, SUMS, sums)
     put(works.folder, ENVELOPE, sign(release_statement(statement, sha256(sums)), works.signer))

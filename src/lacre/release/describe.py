@@ -65,6 +65,7 @@ class Works:
     contents: Contents
     ledger: Ledger
     signer: SigningKey
+    program: Mapping[str, bytes]
     sums: dict[str, str] = field(default_factory=dict)
     unmarked: list[str] = field(default_factory=list)
 
