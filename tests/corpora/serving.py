@@ -232,9 +232,11 @@ class Hub(Files):
             self.json(self.about(repository, files))
         elif found[2] == "tree":
             query = parse_qs(urlparse(self.path).query)
-            self.json(
-                self.tree(files, found[4] or "", deep=query.get("recursive", ["false"])[0].lower() == "true")
-            )
+            deep = query.get("recursive", ["false"])[0].lower() == "true"
+            if entries := self.tree(files, found[4] or "", deep=deep):
+                self.json(entries)
+            else:
+                self.say(404, X_Error_Code="EntryNotFound")
         else:
             known = {entry["path"]: entry for entry in self.tree(files, "", deep=True)}
             self.json([known[path] for path in paths if path in known])

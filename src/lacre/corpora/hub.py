@@ -14,6 +14,15 @@ from lacre.errors import sentence
 ROWS = 1000
 
 
+def is_repository(source: str) -> bool:
+    """Whether a source is a whole dataset of the Hub, or a configuration of one.
+
+    >>> is_repository("hf://datasets/owner/name#pt"), is_repository("hf://datasets/owner/name/data")
+    (True, False)
+    """
+    return source.startswith("hf://datasets/") and plain(source).partition("#")[0].strip("/").count("/") == 2
+
+
 def streamed_shards(source: str, revision: str, column: str | None, left_out: list[Unread]) -> list[Shard]:
     """The splits of a repository at a revision as shards; of the configuration after ``#`` alone where there is one.
 

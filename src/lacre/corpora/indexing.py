@@ -18,7 +18,7 @@ import numpy.typing as npt
 from lacre import jsonl
 from lacre.corpora.batches import Shard, Unread
 from lacre.errors import InputError, IntegrityError
-from lacre.overlap.kernel import GRAM
+from lacre.overlap.kernel import EVERY, GRAM
 from lacre.overlap.sections import open_sections, sha256_of
 from lacre.overlap.segments import Packed
 from lacre.overlap.winnow import WINDOW, Values, Vocabulary
@@ -139,7 +139,7 @@ class Segment:
         record: as the manifest has it; ``facts``: as the segment has them.
         packed: the fingerprints.
         stretches: rows of (block, source, first document, last document), by block.
-        vocabulary: the words that stand in it twice or more.
+        vocabulary: the words that were counted twice or more.
         replaced: numbers of the sources that no longer count.
     """
 
@@ -193,7 +193,10 @@ class Index:
                     yield source
 
     def frequency(self, hashes: Values) -> Places:
-        """How often each word, by its hash, stands in the text; words that a segment has only once count for none."""
+        """How often each word, by its hash, stands in the text, about: one word in eight was counted.
+
+        Words that were counted only once in a segment count for none.
+        """
         total = np.zeros(hashes.size, np.int64)
         wanted = hashes | np.uint64(1)
         for segment in self.segments:
@@ -202,7 +205,7 @@ class Index:
                 continue
             at = np.minimum(np.searchsorted(words, wanted), words.size - 1)
             total += np.where(words[at] == wanted, counts[at], 0).astype(np.int64)
-        return total
+        return total * EVERY
 
 
 def read_manifest(folder: Path) -> Manifest:

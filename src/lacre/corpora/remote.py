@@ -5,6 +5,7 @@ reader and tried again when the network fails. What a server promised and did no
 from __future__ import annotations
 
 import io
+import logging
 import re
 import sys
 import threading
@@ -28,6 +29,9 @@ HELD = AHEAD + 3
 TRIES = 6
 FIRST_WAIT, LONGEST_WAIT, JITTER = 0.5, 30.0, 1.0
 """Tries of one request, and seconds between them, doubled each time."""
+
+# stamina tells of every retry through logging; without a handler of its own that would land on stderr.
+logging.getLogger("stamina").addHandler(logging.NullHandler())
 
 Kind = TypeVar("Kind")
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]+)://")
@@ -64,6 +68,9 @@ def filesystem(location: str) -> Any:
     fsspec: Any = import_module("fsspec")  # only for addresses; without types
     found = _SCHEME.match(location)
     scheme = found[1] if found else "file"
+    if scheme == "hf":
+        # It tells of every retry on stderr; what becomes of them is told in our own words.
+        logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
     try:
         return fsspec.filesystem(scheme)
     except (ImportError, ValueError) as error:

@@ -17,7 +17,7 @@ from lacre.corpora.addresses import files_at
 from lacre.corpora.batches import Shard, Unread
 from lacre.corpora.compression import opened, unpacked
 from lacre.corpora.formats import Kind, kind
-from lacre.corpora.hub import streamed_shards
+from lacre.corpora.hub import is_repository, streamed_shards
 from lacre.corpora.parquet import parquet_file
 from lacre.corpora.remote import is_address
 from lacre.errors import InputError
@@ -81,8 +81,8 @@ def shards(source: str, *, column: str | None = None, shard_bytes: int = SHARD_B
         raise InputError(source, "there is no file here", "Give a file, or a folder or glob that holds some")
     ordered = sorted(found, key=lambda file: file.path)
     parts = _cut(source, ordered, column, left_out, shard_bytes)
-    if not any(part.format in TABLE_FORMATS for part in parts) and source.startswith("hf://"):
-        # No plain file with documents: what is there may be read by the Hub's own library.
+    if is_repository(source) and all(part.path.lower() == "readme.md" for part in parts):
+        # Nothing but its card can be read as a file: the Hub's own library may read the rest.
         parts += streamed_shards(source, revision, column, left_out)
     if not parts:
         first = left_out[0]
