@@ -9,12 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lacre.engine.classify import (
+    BESIDE,
     DOUBTS,
+    INITIAL,
     LISTED,
     NOTHING,
     OPEN,
     QUESTIONS,
     SEVERAL,
+    TAKEN_BACK,
     WRONG_ONE,
     Classification,
     State,
@@ -526,6 +529,12 @@ HOSTILE = (
     "?",
     "não ",
     "A) x, ",
+    "\n",
+    "Rio de Janeiro ",
+    "não que ",
+    "letra A: ",
+    "~~",
+    "aluno ",
 )
 
 
@@ -534,6 +543,15 @@ def test_a_long_reply_takes_time_in_proportion(piece: str) -> None:
     begun = time.process_time()
     classify(piece * (100_000 // len(piece)), CITIES)
     assert time.process_time() - begun < 5
+
+
+def test_figures_of_a_formula_fill_no_option_and_a_short_list_that_goes_on_chooses_none() -> None:
+    assert classify("Resposta: (B) Rio de Janeiro. (D) - São Paulo", CITIES).undecided == LISTED
+    assert classify("A) calor\nB) frio\n\nResposta: B) calor", BLANK).undecided == LISTED
+    assert classify("Resposta: D. Pedro II", BLANK).undecided == INITIAL
+    assert classify("Resposta: B. Esqueça.", BLANK).undecided == TAKEN_BACK
+    assert classify("Não sei se leio bem, mas não sei, C.", BLANK).letter is None
+    assert classify("Não sei, mas o professor disse B.", BLANK).undecided == BESIDE
 
 
 def test_same_reply_same_record() -> None:

@@ -7,10 +7,11 @@ from collections import Counter
 import pytest
 from tests.engine.hard_answers import HARD, Hard
 from tests.engine.hard_forms import HARD_FORMS
+from tests.engine.hard_later import HARD_LATER
 
 from lacre.engine.classify import classify
 
-ALL = HARD + HARD_FORMS
+ALL = HARD + HARD_FORMS + HARD_LATER
 
 
 def said(hard: Hard) -> str | None:

@@ -25,6 +25,8 @@ _DOUBT = re.compile(
     r"|discord\w+|descart\w+|elimin\w+|desminto|fals[oa]s?|mentira|mito|erro|err(?:a|am|ou|aram|aria|oneo|onea)|errad[oa]s?"
     r"|equivoc\w+|engan\w+|incorret\w+|longe\s+de|ninguem|jamais|nunca|tampouco|hipotese\s+(?:alguma|nenhuma)"
     r"|(?:modo|forma|maneira|jeito)\s+(?:algum|alguma|nenhum|nenhuma)|nem\s+pensar|pegadinha|distrator\w*|armadilha|isca"
+    r"|dificilmente|raramente|pouco\s+(?:provavel|plausivel)|(?:serias?|muitas|fortes|grandes)\s+duvidas|primeira\s+vista|aparentemente"
+    r"|supostamente|negam?|oposto|contrario|lenda|consta|apparently|allegedly|by\s+no\s+means|first\s+(?:sight|glance)"
     r"|evit(?:e|o|ar|aria|em)|cuidado\s+com|quase"
     r"|imposible|dudo|falso|impossible|unlikely|improbable|implausible|doubt(?!less)\w*|deny|denies|denied|reject\w*|refus\w+|mistake\w*|wrong\w*"
     r"|incorrect\w*|false|nobody|no\s+one|no\s+way|never|hardly|far\s+from|disagree\w*|trap|distractor|avoid|nonsense"
@@ -37,6 +39,16 @@ _NO_DOUBT = re.compile(
 _NOT_THAT = re.compile(
     r"\b(?:nao|nem|not|n['’]t)\b(?P<between>(?!\s+(?:so|apenas|somente|only|just)\b)[^,.;:\n]{0,80}(?:,[^,.;:\n]{0,60},)?[^,.;:\n]{0,80}?)"
     rf"\b{_WHOM}"
+)
+# "que a resposta é B" says so only under a main clause that holds it true.
+_EMBEDDED = re.compile(r"\b(?:que|that)\s+(?:[oa]\s+|the\s+)?$")
+_HELD = re.compile(
+    r"\b(?:ach(?:o|amos)|acredit(?:o|amos)|crei?o|cremos|pens(?:o|amos)|julg(?:o|amos)|consider(?:o|amos)|sei|sabemos|diria|digo|diz-se|concluo|conclui\w*"
+    r"|concluir|deduz\w*|inf(?:ere|iro|erimos|erir)\w*|afirm(?:o|amos|ar|a-se)|dizer|v(?:ejo|emos|er|e-se)|observ\w+|not(?:a-se|amos|ar)|percebe\w*|verific\w+|entend\w+"
+    r"|signific\w+|indica\w*|mostra\w*|confirm\w+|demonstr\w+|implica\w*|segue\w*|decorre|resulta|faz\s+com|leva\w*|suger\w+|parece|certeza|cert[oa]|clar[oa]"
+    r"|convencid[oa]|segur[oa]|confiante|evidente|obvi[oa]|nitid[oa]|provavel|possivel|forma|modo|maneira|sorte|duvid\w+|visto|dado|sendo|uma\s+vez|ja|pois|seguinte"
+    r"|think|believe|guess|know|conclude\w*|see|seems?|find|say|infer|means?|shows?|indicates?|suggests?|confirms?|implies|follows|sure|certain|confident|clear|evident"
+    r"|likely|obvious|convinced|so)\b"
 )
 _SURE = re.compile(r"\b(?:duvid\w+|restam?|resta|doubt\w*|question|negar)\b")
 _NEAR_BEFORE = re.compile(
@@ -56,12 +68,22 @@ _AFTER_SIGN = re.compile(
     r"^[.)\]\"”]*\s*(?:\(\s*\?|\?|[❌✗✘🚫👎🤔]|[-–—]+\s*(?:not|nao|sqn)\b|[,.…\s]*(?:so\s+que\s+nao|#?sqn)\b)"
 )
 _AFTER_ASIDE = re.compile(
-    r"^[)\]\"”]*\s*[(\[,–—-]\s*(?:ja\s+)?(?:eliminad|descartad|errad|incorret|fals|wrong|eliminated|incorrect|rejected)\w*"
+    r"^[)\]\"”]*\s*[(\[,–—-]\s*(?:ja\s+)?(?:eliminad|descartad|errad|incorret|fals|wrong|eliminated|incorrect|rejected|rascunho|provisori|tentativ|draft)\w*"
 )
 _REST = re.compile(
     r"^[^.;:\n]{0,60}?(?:,|\s[–—-])\s*(?:mas|porem|o\s+que|embora|but|which|though|que|e)\s[^.\n]{0,60}?"
     r"\b(?:errad\w+|incorret\w+|contest\w+|discord\w+|engan\w+|arrepend\w+|mud(?:o|ei)\s+de\s+ideia|duvid(?:o|amos)|errou|erraram|errei"
-    r"|wrong|incorrect|disagree|doubt|changed\s+my\s+mind)\b"
+    r"|nao\s+(?:confio|acredito|concordo|creio)|wrong|incorrect|disagree|doubt|changed\s+my\s+mind)\b"
+)
+_PERSON = (
+    r"(?:alun[oa]s?|professor(?:a|es)?|coleg[ao]s?|amig[ao]s?|vizinh[ao]s?|irma|irmao|pai|mae|estudantes?|candidat[ao]s?|usuari[ao]s?|banca"
+    r"|menin[ao]|rapaz|moca|mestre|especialistas?|blog|site|forum|internet|cursinho|wikipedia|gabarito\s+(?:antigo|preliminar|extraoficial)"
+    r"|student|teacher|colleague|neighbou?r|friend|brother|sister|user|classmate|someone|somebody|people|everyone|alguem|muitos|alguns|outros"
+    r"|quem|whoever|some|others|many|avo|voces?|eles?|elas?|you|he|she|they)"
+)
+_REPORTED_AFTER = re.compile(
+    r"^[.)\]\"”]*\s*,\s*(?:(?:segundo|conforme|de\s+acordo\s+com|according\s+to|(?:diz|disse|dizem|afirmam?)(?:\s+[oa]s?)?)\s+"
+    rf"(?:[oa]s?\s+|the\s+)?(?:(?:meu|minha|seu|sua|um|uma|my)\s+)?(?:{_PERSON}|gabarito)\b|sem\s+confirmacao)"
 )
 _IF_AFTER = re.compile(
     r"^[.)\]\"”]*\s*(?:\([^)\n]{1,80}\)|[\"“][^\"”\n]{1,80}[\"”]|,[^,.\n]{1,60},)?\s*,?\s*(?:somente\s+|so\s+|apenas\s+|only\s+)?"
@@ -85,12 +107,6 @@ _SUPPOSING = re.compile(
 )
 _SUPPOSED_TURN = re.compile(r"\b(?:mas|porem|contudo|entretanto|but|however)\b|;")
 
-_PERSON = (
-    r"(?:alun[oa]s?|professor(?:a|es)?|coleg[ao]s?|amig[ao]s?|vizinh[ao]s?|irma|irmao|pai|mae|estudantes?|candidat[ao]s?|usuari[ao]s?|banca"
-    r"|menin[ao]|rapaz|moca|mestre|especialistas?|blog|site|forum|internet|cursinho|wikipedia|gabarito\s+(?:antigo|preliminar|extraoficial)"
-    r"|student|teacher|colleague|neighbou?r|friend|brother|sister|user|classmate|someone|somebody|people|everyone|alguem|muitos|alguns|outros"
-    r"|quem|whoever|voces?|eles?|elas?|you|he|she|they)"
-)
 _SAID = re.compile(
     r"\b(?:diz|dizem|disse|disseram|dira|diria|afirma|afirmam|afirmou|alega|alegam|acha|acham|acredita|acreditam|jura|sustenta|defende|garante|responde|respondeu"
     r"|respondem|marcou|marcam|marca|escreveu|escolheu|escolhe|perguntou|perguntam|perguntam-me|said|says|say|claims?|claimed|thinks?|believes?|told|wrote|chose)"
@@ -121,6 +137,8 @@ def denied_before(before: str) -> bool:
             return True
     if any(_governs(words[match.end() :]) for match in _BY_PERSON.finditer(words)):
         return True
+    if _EMBEDDED.search(words) and not _HELD.search(words):
+        return True
     said = _NOT_THAT.search(words)
     return bool(said and not _SURE.search(said["between"]))
 
@@ -130,13 +148,29 @@ def _governs(rest: str) -> bool:
     return "," not in rest.strip(" ,") or bool(_GOVERNS.search(rest))
 
 
+_SUBJECT = re.compile(
+    r"^[)\]\"”]*\s+(?!(?:pois|porque|ja|uma|visto|dado|because|since|as|e\s+nao|and\s+not)\b)\w"
+)
+
+
+def subject(before: str, after: str) -> bool:
+    """Whether the clause that names the letter is itself what is spoken of: "dizer que a resposta é B é um erro".
+
+    >>> subject("dizer que a ", " e um erro"), subject("acho que a ", ", pois"), subject("a ", " e um erro")
+    (True, False, False)
+    """
+    return bool(_EMBEDDED.search(before) and _SUBJECT.match(after))
+
+
 def denied_after(after: str) -> bool:
     """Whether the words after a letter deny it.
 
     >>> denied_after(" (descartada)"), denied_after(", que tambem nao serve"), denied_after(", pois sim")
     (True, True, False)
     """
-    return any(pattern.match(after) for pattern in (_AFTER, _AFTER_SIGN, _AFTER_ASIDE, _REST))
+    return any(
+        pattern.match(after) for pattern in (_AFTER, _AFTER_SIGN, _AFTER_ASIDE, _REST, _REPORTED_AFTER)
+    )
 
 
 def supposed(before: str, words: str, after: str) -> bool:
@@ -173,17 +207,17 @@ def quoted(read: Readable, start: int, end: int) -> bool:
 
 _BACK = re.compile(
     r"^[\W_]*(?:(?:mas|nao,|opa|ops|desculpe|na\s+verdade|pensando\s+(?:bem|melhor)|espere?|wait|actually|sorry|oops|no|but|e|eu)\b[\s,.!:…–—-]*){0,3}"
-    r"(?:esque[cç]\w*|ignore\w*|desconsider\w+|retir(?:o|ei)|risqu(?:e|ei)|apagu?(?:e|ei)|brincadeira|brinco|mentira|errei|(?:me\s+)?enganei|me\s+equivoquei|me\s+arrependo"
+    r"(?:esque[cç]\w*|ignore\w*|desconsider\w+|retir(?:o|ei)|(?:hmm*\W+)?(?:acho\s+que\s+)?me\s+confundi|melhor\s+nao|(?:pode\s+)?riscar|cancel\w*|edit|errata|risqu(?:e|ei)|apagu?(?:e|ei)|brincadeira|brinco|mentira|errei|(?:me\s+)?enganei|me\s+equivoquei|me\s+arrependo"
     r"|mud(?:o|ei)\s+de\s+ideia|discordo|nao\s+concordo|conta\s+outra|so\s+que\s+nao|#?sqn|nao\s+(?:e|era)\s+(?:bem\s+)?(?:isso|essa|esta)"
     r"|nao\s+(?:sei|faco\s+ideia)(?!\s+(?:se|por|como|o\s+que))\b"
     r"|nao\s+(?:posso|vou|devo)\s+(?:\w+\s+)?(?:responder|ajudar|opinar|fornecer)"
-    r"|never\s*mind|scratch|forget|disregard|just\s+kidding|kidding|i\s+(?:disagree|was\s+wrong|don't\s+know|do\s+not\s+know|cannot|can't|made\s+a\s+mistake|changed)"
+    r"|never\s*mind|scratch|strike|(?:hmm*\W+)?(?:that|this|it)\s+(?:doesn't|does\s+not|can't|cannot)|forget|disregard|just\s+kidding|kidding|i\s+(?:disagree|was\s+wrong|don't\s+know|do\s+not\s+know|cannot|can't|made\s+a\s+mistake|changed)"
     r"|(?:that|this|it)(?:'s|\s+is|\s+was)\s+(?:wrong|incorrect|not)|conta\s+outra|no\s+dia\s+de\s+sao\s+nunca)\b"
 )
 _BACK_NEXT = re.compile(
     r"^[\W_]*(?:(?:ou\s+nao|or\s+not)\b|(?:nao|no)\s*(?:[,.!…?]|$)|(?:(?:pensando\s+(?:bem|melhor)|ops|opa|espere?|nao|wait|actually|no)\s*[,.!…]\s*)+"
     r"(?:(?:nao|no|errado|wrong|espere?|wait)\b|$)"
-    r"|(?:isso|isto|esta|essa|ela|eu)\s+(?:ai\s+)?(?:esta|e|estava|era)\s+(?:errad|incorret|fals)\w*|errado\b|wrong\b"
+    r"|(?:isso|isto|esta|essa|ela|eu)\s+(?:ai\s+)?(?:esta|e|estava|era)\s+(?:errad|incorret|fals)\w*|(?:e|it's|it\s+is)\s+(?:fals|errad|incorret|wrong)\w*|errado\b|wrong\b"
     r"|(?:vamos|vou|deixe-me|let\s+me|let's)\s+(?:verificar|conferir|testar|checar|ver\s+se|check|verify))"
 )
 _BACK_WORDS = re.compile(
@@ -191,7 +225,7 @@ _BACK_WORDS = re.compile(
 )
 _AGAINST = re.compile(
     r"^[.)\]\"”]*\s*(?:nao\s+(?:e\b|esta|pode|serve|procede|responde|corresponde)|(?:e|esta|is)\s+(?:claramente\s+|totalmente\s+|a\s+)?"
-    r"(?:incorret|errad|fals|descartad|eliminad|wrong|incorrect|false)\w*|is\s+not|isn't|cannot|can't)"
+    r"(?:incorret|errad|fals|descartad|eliminad|wrong|incorrect|false)\w*|is\s+not|isn't|cannot|can't|[^.;:,\n]{0,60}\bnao\s+e\s+a\s+(?:corret|cert|resposta))"
 )
 
 

@@ -14,7 +14,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from lacre.engine.denials import denied_after, denied_before, exemplary, quoted, supposed
+from lacre.engine.denials import denied_after, denied_before, exemplary, quoted, subject, supposed
 from lacre.engine.forms import ABOUT, CLOSE, IS, LETTER, LINK, NOUN, ONE, OPEN, RIGHT, RIGHTS, STOP, is_letter
 from lacre.engine.joins import joined
 from lacre.engine.readable import BOXED, Readable
@@ -194,7 +194,12 @@ def _assertion(
         return None
     before = read.plain[_clause(read, match.start()) : match.start()]
     after = read.plain[match.end("l") : match.end("l") + 260]
-    if denied_before(before) or supposed(before, match[0], after) or joined(read, at, letters):
+    if (
+        subject(before, after)
+        or denied_before(before)
+        or supposed(before, match[0], after)
+        or joined(read, at, letters)
+    ):
         return None
     if denied_after(after if name != "option is right" else read.plain[match.end() : match.end() + 260]):
         return None
@@ -242,12 +247,13 @@ _INLINE = re.compile(r"(?<![\w])\(?([A-Za-z])\)\s|(?<![\w])([A-Z])\.\s+(?=\w)")
 _LINE_LETTER = re.compile(
     r"^(?:[\s\"'“”‘’(\[•>*]|[-–—]\s)*(?P<l>[a-z])[\"'”’)\]]*\s*(?:[.:][)\]]?|[)\]][.:]?)?[\"'”’]*\s*[.!]?\s*$"
 )
+_COPYRIGHT = re.compile(r"^\s*\(c\)\s+(?:19|20)\d\d\b")
 _LIST_HEAD = re.compile(r"\b(?:alternativas|opcoes|options|alternatives|choices)\s*:$")
 # "A - como se sabe - energia": an article and an aside.
 _ASIDE = re.compile(r"^\W*[a-z]\s*(?:\.{3}|…)\s*$|^\W*[aeo]\s*[-–—]\s[^-–—\n]{1,60}\s[-–—]\s")
 _LINE_OPTION = re.compile(
     r"^[\s\"'“”‘’•>*-]*[(\[\"“]?(?P<l>[a-z])[\"'”’)\]]*"
-    r"(?:\s*[.):\]]+|\s+[-–—]|\s*[-–—]\s)\s*(?P<text>\S.*)$"
+    r"(?:\s*(?:[.):]+|\](?!\w)[.):]*)|\s+[-–—]|\s*[-–—]\s)\s*(?P<text>\S.*)$"
 )
 _VERDICT = re.compile(
     r"(?:^|\n)[^\w\n]*(?P<l>[a-z])\s*[)\].:–—-]+\s*[\"“]?(?:(?:e|esta)\s+)?(?:a\s+)?"
@@ -304,6 +310,8 @@ def _line(read: Readable, start: int, end: int, letters: frozenset[str]) -> Line
     if read.text[at].upper() not in letters or _ASIDE.match(raw):
         return None
     if read.text[at + 1 : at + 2] in ("'", "’") and read.text[max(0, at - 1) : at] not in ("'", "‘"):
+        return None
+    if _COPYRIGHT.match(raw):
         return None
     bare = "text" not in match.re.groupindex
     letter = read.text[at].upper()
