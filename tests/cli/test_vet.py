@@ -362,7 +362,7 @@ def test_rules_and_boilerplate_of_the_workspace_hold(here: Path, capsys: Capture
     assert "boilerplate.txt:1" in capsys.readouterr().err
 
 
-def test_a_full_disk_leaves_nothing_and_the_table_is_printed_all_the_same(here: Path) -> None:
+def test_a_full_disk_leaves_the_journal_and_the_table_is_printed_all_the_same(here: Path) -> None:
     (here / "out").mkdir()
     (here / "out" / "verdicts.jsonl").write_text("before\n")
     # Once without a limit, so that what is compiled is in its cache.
@@ -374,12 +374,18 @@ def test_a_full_disk_leaves_nothing_and_the_table_is_printed_all_the_same(here: 
     assert ended.returncode == Exit.BAD_INPUT
     assert "q1\tdrop" in ended.stdout
     assert "could not be written (File too large)" in ended.stderr
-    assert names(here / "out") == ["verdicts.jsonl"]
+    assert names(here / "out") == ["verdicts.jsonl", "vetting.journal"]
     assert (here / "out" / "verdicts.jsonl").read_text() == "before\n"
+    # With room again: what was read is not read again, and the results are there.
+    (here / "corpus" / "page.txt").write_text("")
+    os.utime(here / "corpus" / "rows.jsonl", ns=(1, 1))
+    assert vet("items.csv", "--corpus", "corpus", "--out", "out") == Exit.BAD_INPUT
+    assert vet("items.csv", "--corpus", "corpus", "--out", "out", "--resume") == Exit.CLEAN
+    assert names(here / "out") == FILES
 
 
 @pytest.mark.parametrize("wait", ["Indexing", "MB of text"])
-def test_ctrl_c_ends_soon_and_leaves_nothing(here: Path, wait: str) -> None:
+def test_ctrl_c_ends_soon_and_leaves_nothing_but_the_journal(here: Path, wait: str) -> None:
     text = (FILLER * 10_000 + "\n").encode()
     with (here / "corpus" / "big.txt").open("wb") as file:
         for _ in range(600):
@@ -410,7 +416,8 @@ def test_ctrl_c_ends_soon_and_leaves_nothing(here: Path, wait: str) -> None:
     assert took < 5, took  # two seconds where the machine is not shared
     assert b"interrupted" in seen
     assert b"Traceback" not in seen
-    assert names(here / "out") == []
+    assert names(here / "out") in ([], ["vetting.journal"])
+    assert (b"--resume goes on" in seen) == (names(here / "out") != [])
 
 
 def test_the_help_says_what_the_codes_mean(capsys: Capture) -> None:

@@ -23,7 +23,7 @@ def inventory(workspace: Path) -> Path:
     jsonl.write(
         workspace / "registry/corpora.jsonl",
         [
-            Corpus(id="away", location="hf://datasets/someone/corpus"),
+            Corpus(id="away", location="gopher://someone/corpus"),
             Corpus(id="gone", location="texts/that/were/moved"),
             Corpus(id="here", location="corpus"),
             Corpus(id="nowhere"),
@@ -59,7 +59,7 @@ def test_the_text_column_of_the_inventory_holds(inventory: Path, capsys: Capture
 @pytest.mark.parametrize(
     ("id", "said"),
     [
-        ("away", "away: not reached: hf://datasets/someone/corpus: hf:// cannot be read yet"),
+        ("away", "away: not reached: gopher://someone/corpus: gopher:// cannot be read here"),
         ("gone", "gone: not reached: texts/that/were/moved: nothing is there"),
         ("nowhere", "nowhere: not reached: location unknown: nobody has said where it is"),
     ],
@@ -101,7 +101,7 @@ def test_it_works_from_a_folder_below(inventory: Path, monkeypatch: pytest.Monke
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "--corpus: no text to search. Give --corpus SRC, or --required."),
+        ([], "--corpus: no text to search. Give --corpus SRC, --index DIR, or --required."),
         (["--required"], "benchmark 'exemplo' requires no corpora"),
         (["--required", "--benchmark", "none"], "no benchmark 'none'"),
     ],
