@@ -27,7 +27,7 @@ from lacre.corpora.readers import read
 from lacre.corpora.sources import shards
 from lacre.overlap.index import ItemIndex, index_items
 from lacre.overlap.sections import open_sections, write_sections
-from lacre.overlap.segments import PARTS, Packed, Packing
+from lacre.overlap.segments import PART_BITS, PARTS, Packed, Packing, distinct
 from lacre.overlap.winnow import Values, item_grams, reach, sentence_reach
 from lacre.registry.rules import default_rules
 from lacre.vetting.indexed import Lookup, candidates
@@ -61,19 +61,19 @@ class Copies(Packing):
         chance = np.random.default_rng(20260)
         self.marks = [int(mark) << 20 for mark in chance.integers(0, 1 << 44, copies)]
         self.values, self.each = values, blocks
-        self.bounds = np.searchsorted(values, np.arange(PARTS + 1, dtype=np.float64) * 2.0 ** (64 - 10))
+        self.bounds = np.searchsorted(
+            values, np.arange(PARTS + 1, dtype=np.float64) * 2.0 ** (64 - PART_BITS)
+        )
         self.runs, self.blocks, self.size = [], blocks * copies, 0
         self._sized(values.size * copies)
 
     def _part(self, part: int) -> Values:
         pieces = []
         for copy, mark in enumerate(self.marks):
-            own = part ^ mark >> 54
+            own = part ^ mark >> 64 - PART_BITS
             piece = self.values[self.bounds[own] : self.bounds[own + 1]]
             pieces.append((piece ^ np.uint64(mark)) + np.uint64(copy * self.each))
-        values = np.concatenate(pieces)
-        values.sort()
-        return values
+        return distinct(np.concatenate(pieces))
 
 
 class Large(NamedTuple):

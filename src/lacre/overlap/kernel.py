@@ -685,6 +685,7 @@ def fill_table(keys, shift, bitmap, marks, firsts):
 GRAM = 8  # words in a gram
 BLOCK_BITS = 20  # of a fingerprint in memory: 44 bits of hash, then the block it stands in
 HASH_BITS = 64 - BLOCK_BITS
+STRETCH, EVERY = 256, 8  # words in a row that are counted, one such stretch of so many; powers of two
 SAMPLE = 128  # buckets between two places of the unary code that are written down
 _BASE = C1
 _BASE_GRAM = U(pow(int(C1), GRAM, 1 << 64))
@@ -720,34 +721,50 @@ def grams_of(words, first, last, grams):
 
 
 @njit(cache=True, nogil=True, boundscheck=False)
-def winnowed(grams, size, window, block, out, count, gaps):
-    """Keep the least of every ``window`` grams in a row, the last of equals, once; with ``block`` in its low bits.
+def winnowed(words, first, last, block, out, count, gaps):
+    """Keep the least of every three grams in a row of ``words[first:last]``, the last of equals, once.
 
-    Fewer grams than a window keep their least one. ``gaps[g]`` counts how often two kept grams stand ``g`` apart.
-    Returns the new count of ``out``.
+    A gram is kept when two grams to its left are not less, or two to its right are greater, or one on either side.
+    Fewer than three grams keep their least. ``block`` goes into the low bits. ``gaps[g]`` counts how often two kept
+    grams stand ``g`` apart. Returns the new count of ``out``.
     """
-    if size == 0:
+    size = last - first - GRAM + 1
+    if size <= 0:
         return count
-    best = 0
-    for j in range(1, min(window, size)):
-        if grams[j] <= grams[best]:
-            best = j
-    out[count] = grams[best] & ~_BLOCK_MASK | U(block)
-    count += 1
-    for j in range(window, size):
-        now = best
-        if j - best >= window:
-            now = j - window + 1
-            for k in range(now + 1, j + 1):
-                if grams[k] <= grams[now]:
-                    now = k
-        elif grams[j] <= grams[best]:
-            now = j
-        if now != best:
-            gaps[now - best] += 1
-            best = now
-            out[count] = grams[best] & ~_BLOCK_MASK | U(block)
-            count += 1
+    low = U(block)
+    h = _ZERO
+    for j in range(first, first + GRAM):
+        h = h * _BASE + U(short(words[j]))
+    # The gram that is decided on is c; a and b stand before it, d and e behind. Zeros stand outside.
+    a, b, c, d, e = _ZERO, _ZERO, mix(h), _ZERO, _ZERO
+    if size > 1:
+        h = h * _BASE + U(short(words[first + GRAM])) - U(short(words[first])) * _BASE_GRAM
+        d = mix(h)
+    if size < 3:
+        out[count] = (d if size == 2 and d <= c else c) & ~_BLOCK_MASK | low
+        return count + 1
+    begin, neighbours, before, head, tail = count, _ZERO, _ZERO, 0, 0
+    for k in range(size):
+        e = _ZERO
+        if k + 2 < size:
+            j = first + GRAM + k + 1
+            h = h * _BASE + U(short(words[j])) - U(short(words[j - GRAM])) * _BASE_GRAM
+            e = mix(h)
+        left, right = b >= c, d > c
+        kept = U((left & (a >= c)) | (left & right) | (right & (e > c)))
+        # Written without a branch, which would be guessed wrong every other time.
+        out[count] = c & ~_BLOCK_MASK | low
+        neighbours += kept & before
+        head = k if count == begin else head
+        count += np.int64(kept)
+        tail = k if kept else tail
+        before = kept
+        a, b, c, d = b, c, d, e
+    # Gaps are of one, two or three: what two sums say of them is enough.
+    near, every, span = np.int64(neighbours), count - begin - 1, tail - head
+    gaps[1] += near
+    gaps[2] += 3 * every - span - 2 * near
+    gaps[3] += span - 2 * every + near
     return count
 
 
@@ -781,6 +798,28 @@ def tally(words, first, last, document, table, used):
 
 
 @njit(cache=True, nogil=True, boundscheck=False)
+def sampled(words, last, document, table, used):
+    """Count one stretch of the words of a piece in every ``EVERY``; false when the table is full before that is done.
+
+    ``used[1]`` is how far the piece has come, ``used[2]`` where in the round of stretches it begins.
+    """
+    at = PAD + used[1]
+    while at < last:
+        phase = used[2] + at - PAD & EVERY * STRETCH - 1
+        if phase >= STRETCH:
+            at += EVERY * STRETCH - phase
+            continue
+        stop = min(last, at + STRETCH - phase)
+        at = tally(words, at, stop, document, table, used)
+        if at < stop:
+            used[1] = at - PAD
+            return False
+    used[1] = 0
+    used[2] += last - PAD
+    return True
+
+
+@njit(cache=True, nogil=True, boundscheck=False)
 def moved(table, larger):
     """Bring the rows of a table of words into a larger, empty one."""
     mask = U(larger.shape[0] - 1)
@@ -796,27 +835,12 @@ def moved(table, larger):
 
 @njit(cache=True, nogil=True, boundscheck=False)
 def fingerprints(
-    buf,
-    wide,
-    offsets,
-    numbers,
-    begin,
-    folding,
-    fold_room,
-    words,
-    grams,
-    window,
-    block,
-    out,
-    made,
-    gaps,
-    table,
-    used,
+    buf, wide, offsets, numbers, begin, folding, fold_room, words, block, out, made, gaps, table, used
 ):
     """Add the fingerprints of pieces ``begin`` and after of a batch to ``out[made:]``, their words to ``table``.
 
-    ``numbers[d]`` is the document that piece ``d`` belongs to. ``words`` and ``grams`` need room for the words of
-    the longest piece, and PAD. Returns (fingerprints, words, pieces done): fewer pieces than all when ``table`` is
+    ``numbers[d]`` is the document that piece ``d`` belongs to. ``words`` needs room for the words of the
+    longest piece, and PAD. Returns (fingerprints, words, pieces done): fewer pieces than all when ``table`` is
     full, or else when a single word is longer than ``fold_room``. Give more room and call again with that
     ``begin``; ``used[1]`` holds how many words of that piece were counted.
     """
@@ -832,12 +856,9 @@ def fingerprints(
             )
             if read < 0:
                 return made, total, d
-        counted = tally(words, PAD + used[1], read, numbers[d], table, used)
-        if counted < read:
-            used[1] = counted - PAD
+        if not sampled(words, read, numbers[d], table, used):
             return made, total, d
-        used[1] = 0
-        made = winnowed(grams, grams_of(words, PAD, read, grams), window, block, out, made, gaps)
+        made = winnowed(words, PAD, read, block, out, made, gaps)
         total += read - PAD
     return made, total, offsets.size - 1
 
@@ -860,33 +881,38 @@ def parted(values, shift, starts, out):
 
 
 @njit(cache=True, nogil=True, boundscheck=False)
-def packed(values, low_bits, block_bits, tails, bit, heads, first, zero_at, samples):
+def packed(values, low_bits, block_bits, tails, bit, heads, first, sampled_to, samples):
     """Add sorted distinct fingerprints to a segment: the low bits to ``tails`` from ``bit``, a one to ``heads``.
 
-    ``first`` is the number of the first of them in the segment. ``tails`` holds what a part before left of its
-    last eight bytes. Also notes in ``samples`` where every ``SAMPLE``th bucket begins in ``heads``, ``zero_at``
-    being the number of buckets that are closed. Returns (end of the tails in bits, closed buckets).
+    ``first`` is the number of the first of them in the segment. ``tails[0]`` holds what a part before left of its
+    last eight bytes. Also notes in ``samples``, from number ``sampled_to``, where every ``SAMPLE``th bucket begins in
+    ``heads``. Returns (end of the tails in bits, the next sample).
     """
     width = low_bits + block_bits
     low_mask = (_ONE << U(low_bits)) - _ONE
     blocks = (_ONE << U(block_bits)) - _ONE
+    cell, filled = np.int64(0), U(bit)
+    waiting = tails[0]
+    mark = sampled_to * SAMPLE
     for k in range(values.size):
         h = values[k] >> U(BLOCK_BITS)
         bucket = np.int64(h >> U(low_bits))
-        index = first + k
-        while zero_at < bucket:
-            zero_at += 1
-            if zero_at % SAMPLE == 0:
-                samples[zero_at // SAMPLE] = zero_at + index
-        place = bucket + index
+        place = bucket + first + k
+        while mark <= bucket:
+            samples[sampled_to] = mark + first + k
+            sampled_to += 1
+            mark += SAMPLE
         heads[place >> 6] |= _ONE << U(place & 63)
         tail = (h & low_mask) << U(block_bits) | values[k] & blocks
-        cell, shift = bit >> 6, U(bit & 63)
-        tails[cell] |= tail << shift
-        if np.int64(shift) + width > 64:
-            tails[cell + 1] |= tail >> (U(64) - shift)
-        bit += width
-    return bit, zero_at
+        waiting |= tail << filled
+        filled += U(width)
+        if filled >= U(64):
+            tails[cell] = waiting
+            cell += 1
+            filled -= U(64)
+            waiting = tail >> (U(width) - filled)
+    tails[cell] = waiting
+    return (cell << 6) + np.int64(filled), sampled_to
 
 
 @njit(cache=True, nogil=True, boundscheck=False)

@@ -16,12 +16,20 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from lacre.overlap.kernel import BLOCK_BITS, HASH_BITS, SAMPLE, looked_up, packed, parted, unpacked_part
+from lacre.overlap.kernel import (
+    BLOCK_BITS,
+    HASH_BITS,
+    SAMPLE,
+    looked_up,
+    packed,
+    parted,
+    unpacked_part,
+)
 from lacre.overlap.winnow import Values
 
-PART_BITS = 10
+PART_BITS = 8
 PARTS = 1 << PART_BITS
-"""Fingerprints are put in order part by part, by their highest bits: each part fits the nearest cache."""
+"""Fingerprints are put in order part by part, by their highest bits."""
 
 _SHIFT = 64 - PART_BITS
 _PADDING = 4  # eights behind the unary code, so that a search for a bucket never leaves it
@@ -80,19 +88,27 @@ class Packing:
         """The low bits of all fingerprints, in pieces."""
         width = self.low_bits + self.block_bits
         buckets = 1 << HASH_BITS - self.low_bits
-        carried, bit, closed = np.uint64(0), 0, 0
+        carried, bit, sampled = np.uint64(0), 0, 0
         for part in range(PARTS):
             values = self._part(part)
             room = np.zeros((values.size * width + bit >> 6) + 2, np.uint64)
             room[0] = carried
-            end, closed = packed(
-                values, self.low_bits, self.block_bits, room, bit, self.heads, self.size, closed, self.samples
+            end, sampled = packed(
+                values,
+                self.low_bits,
+                self.block_bits,
+                room,
+                bit,
+                self.heads,
+                self.size,
+                sampled,
+                self.samples,
             )
             self.size += values.size
             carried, bit = room[end >> 6], end & 63
             yield room[: end >> 6]
         yield np.array([carried, 0], np.uint64)
-        later = np.arange(closed // SAMPLE + 1, buckets // SAMPLE + 1, dtype=np.int64)
+        later = np.arange(sampled, buckets // SAMPLE + 1, dtype=np.int64)
         self.samples[later] = (later * SAMPLE + self.size).astype(np.uint64)
         self.heads = self.heads[: (self.size + buckets >> 6) + 1 + _PADDING]
 
@@ -102,10 +118,19 @@ class Packing:
         for run, base in self.runs:
             piece = run.values[run.starts[part] : run.starts[part + 1]]
             pieces.append(piece + np.uint64(base) if base else piece)
-        values = np.concatenate(pieces) if pieces else np.zeros(0, np.uint64)
-        values.sort()
-        distinct: Values = values[np.r_[True, values[1:] != values[:-1]][: values.size]]
-        return distinct
+        return distinct(np.concatenate(pieces) if pieces else np.zeros(0, np.uint64))
+
+
+def distinct(values: Values) -> Values:
+    """Values sorted, in place, and then each once.
+
+    >>> distinct(np.array([5, 3, 5], np.uint64)).tolist()
+    [3, 5]
+    """
+    values.sort()
+    different = np.ones(values.size, np.bool_)
+    np.not_equal(values[1:], values[:-1], out=different[1:])
+    return values if different.all() else values[different]
 
 
 class Hits(NamedTuple):

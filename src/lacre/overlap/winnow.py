@@ -37,7 +37,8 @@ Values = npt.NDArray[np.uint64]
 
 
 class Vocabulary(NamedTuple):
-    """Words of some text by hash, rising: how often each stands there, and in how many documents."""
+    """Words by hash, rising: how often each stands in the part of a text that is counted, one word in eight, and in
+    how many documents."""
 
     words: Values
     counts: Values
@@ -61,19 +62,17 @@ class Fingerprints(NamedTuple):
 class Winnow:
     """What one thread keeps of the batches that it is given, with the memory it works in."""
 
-    def __init__(self, window: int = WINDOW) -> None:
-        self.window = window
+    def __init__(self) -> None:
         self.room = fold_room(FOLD_ROOM)
         self.words: Values = np.empty(1 << 16, np.uint64)
-        self.grams: Values = np.empty(1 << 16, np.uint64)
         self._begin()
 
     def _begin(self) -> None:
         self.kept: list[Values] = []
         self.size = 0
-        self.gaps = np.zeros(self.window + 1, np.int64)
+        self.gaps = np.zeros(WINDOW + 1, np.int64)
         self.table: Values = np.zeros((_FIRST_SLOTS, 4), np.uint64)
-        self.used = np.zeros(2, np.int64)
+        self.used = np.zeros(3, np.int64)
 
     def add(self, text: pa.LargeStringArray, numbers: npt.NDArray[np.int64], block: int) -> int:
         """Take in a batch whose pieces belong to the documents ``numbers``; how many words it has."""
@@ -83,7 +82,7 @@ class Winnow:
         bytes_of = np.diff(pages.offsets)
         room = 2 * int(bytes_of.max()) + PAD + 128
         if self.words.size < room:
-            self.words, self.grams = np.empty(room, np.uint64), np.empty(room, np.uint64)
+            self.words = np.empty(room, np.uint64)
         # A character may open to several words: the system hands out only what is written to.
         out = np.empty(2 * int(bytes_of.sum()) + len(text) + 1, np.uint64)
         made = total = done = 0
@@ -97,8 +96,6 @@ class Winnow:
                 tuple(fold_table()),
                 tuple(self.room),
                 self.words,
-                self.grams,
-                self.window,
                 block,
                 out,
                 made,
@@ -116,7 +113,7 @@ class Winnow:
     def _grow(self) -> None:
         """More room where it was lacking."""
         if 4 * int(self.used[0]) >= 3 * self.table.shape[0]:
-            larger = np.zeros((4 * self.table.shape[0], 4), np.uint64)
+            larger = np.zeros((2 * self.table.shape[0], 4), np.uint64)
             moved(self.table, larger)
             self.table = larger
         else:

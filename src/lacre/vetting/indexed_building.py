@@ -43,18 +43,17 @@ from lacre.overlap.sections import open_sections, write_sections
 from lacre.overlap.segments import Packing, Run
 from lacre.overlap.winnow import MOST_BLOCKS, WINDOW, Vocabulary, added
 from lacre.vetting.indexed_portions import (
-    BLOCK_BYTES,
+    SIZES,
     Building,
     Done,
     Portion,
+    Sizes,
     Work,
     portion_done,
     portions,
     run_path,
 )
 
-SEGMENT_BYTES = 32 << 30
-"""Bytes of text in a segment, about."""
 TOGETHER = 16  # vocabularies put together at a time
 _MOST = np.uint64(0xFFFFFFFF)
 
@@ -81,8 +80,7 @@ def build(
     *,
     executor: Executor,
     on_progress: Callable[[Building], None] = lambda _: None,
-    segment_bytes: int = SEGMENT_BYTES,
-    block_bytes: int = BLOCK_BYTES,
+    sizes: Sizes = SIZES,
 ) -> Built:
     """Make the index of corpora in ``folder``, or add them to the one that is there.
 
@@ -91,7 +89,7 @@ def build(
             the index already is not read again; one whose file has changed is, and its old text no longer counts.
         executor: any executor of threads; the files are the same whatever it does first.
         on_progress: called from any thread.
-        segment_bytes: text in a segment, about; ``block_bytes``: in a block, at most.
+        sizes: how the text is cut up.
 
     Raises:
         InputError: another process is building here, or ``folder`` holds something else.
@@ -105,11 +103,10 @@ def build(
         segments = _built(
             folder,
             before,
-            portions(news.shards),
+            portions(news.shards, sizes.portion),
             executor=executor,
             on_progress=on_progress,
-            segment_bytes=segment_bytes,
-            block_bytes=block_bytes,
+            sizes=sizes,
         )
         named = {record.corpus: record for record in before.corpora}
         for corpus, column, listing in listings:
@@ -205,8 +202,7 @@ def _built(
     *,
     executor: Executor,
     on_progress: Callable[[Building], None],
-    segment_bytes: int,
-    block_bytes: int,
+    sizes: Sizes,
 ) -> list[SegmentRecord]:
     """The segments of all portions, in order; those that are there already are taken as they are."""
     building = folder / BUILDING
@@ -218,12 +214,12 @@ def _built(
     made = [one for one in made if wanted.issuperset(one.portions)]
     covered = {name for one in made for name in one.portions}
     waiting = [portion for portion in every if portion.name not in covered]
-    work = Work(folder=building, block_bytes=block_bytes, of_portions=len(waiting), on_progress=on_progress)
+    work = Work(folder=building, sizes=sizes, of_portions=len(waiting), on_progress=on_progress)
     futures = [executor.submit(portion_done, portion, work) for portion in waiting]
     try:
-        for group in _groups(waiting, futures, segment_bytes):
+        for group in _groups(waiting, futures, sizes.segment):
             work.count(doing="packing")
-            made.append(_segment(folder, _number(before, made), group, block_bytes))
+            made.append(_segment(folder, _number(before, made), group, sizes.block))
     except BaseException:
         work.stop.set()
         for future in futures:
@@ -333,7 +329,7 @@ def _runs(building: Path, group: Sequence[tuple[Portion, Done]]) -> tuple[list[t
 
 
 def _vocabulary(building: Path, group: Sequence[tuple[Portion, Done]]) -> Vocabulary:
-    """The words that stand twice or more in the text of portions."""
+    """The words that were counted twice or more in the text of portions."""
     parts: list[Vocabulary] = []
     for portion, done in group:
         for k in range(done.runs):

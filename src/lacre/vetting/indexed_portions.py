@@ -23,12 +23,24 @@ from lacre.overlap.segments import run_of
 from lacre.overlap.winnow import WINDOW, Winnow
 from lacre.vetting.readings import Gaps, reading_of_shard
 
-PORTION_BYTES = 64 << 20
-"""Bytes on disk of the shards that are read as one; a larger shard is a portion by itself."""
-BLOCK_BYTES = 4 << 20
-"""Bytes of text in a block, at most: what is read again to look at a match."""
-SPILL = 1 << 26
-"""Fingerprints that a portion keeps in memory before it writes them down."""
+
+class Sizes(NamedTuple):
+    """How an index is cut up.
+
+    Attributes:
+        portion: bytes on disk of the shards that are read as one; a larger shard is a portion by itself.
+        block: bytes of text in a block, at most: what is read again to look at a match.
+        spill: fingerprints that a portion keeps in memory before it writes them down.
+        segment: bytes of text in a segment, about.
+    """
+
+    portion: int = 64 << 20
+    block: int = 4 << 20
+    spill: int = 1 << 26
+    segment: int = 32 << 30
+
+
+SIZES = Sizes()
 
 
 class Building(NamedTuple):
@@ -65,12 +77,12 @@ class Stopped(Exception):  # noqa: N818 - not an error: the person asked for it
     """Another thread failed, or the person interrupted."""
 
 
-def portions(shards: Sequence[Shard]) -> list[Portion]:
+def portions(shards: Sequence[Shard], portion_bytes: int) -> list[Portion]:
     """The shards in their order, small ones together."""
     groups: list[list[Shard]] = []
-    size = PORTION_BYTES
+    size = portion_bytes
     for shard in shards:
-        if size + shard.size > PORTION_BYTES:
+        if size + shard.size > portion_bytes:
             groups.append([])
             size = 0
         groups[-1].append(shard)
@@ -95,7 +107,7 @@ class Work:
     """What the threads of a build share."""
 
     folder: Path
-    block_bytes: int
+    sizes: Sizes
     of_portions: int
     on_progress: Callable[[Building], None]
     stop: threading.Event = field(default_factory=threading.Event)
@@ -142,7 +154,7 @@ class _Reader:
         self.gaps = np.zeros(WINDOW + 1, np.int64)
         self.documents = 0  # of all shards: words of two of them are of two documents
         self.block = -1
-        self.filled = work.block_bytes
+        self.filled = work.sizes.block
         self.stretches: list[tuple[int, int, int, int]] = []
 
     def done(self) -> Done:
@@ -162,7 +174,7 @@ class _Reader:
         file = self.work.file(shard)
         gaps = Gaps(shard)
         documents = size = words = nulls = 0
-        for batch in read(shard, batch_bytes=self.work.block_bytes):
+        for batch in read(shard, batch_bytes=self.work.sizes.block):
             if self.work.stop.is_set():
                 raise Stopped
             gaps.add(batch)
@@ -177,7 +189,7 @@ class _Reader:
             documents = int(numbers[-1])
             size += text
             self.work.count(text=text)
-            if self.winnow.size >= SPILL:
+            if self.winnow.size >= self.work.sizes.spill:
                 self._spill()
         self.documents += documents + 1
         reading = reading_of_shard(shard, documents=documents, size=size, nulls=nulls, unread=gaps.list())
@@ -196,7 +208,7 @@ class _Reader:
 
     def _into_block(self, text: int, number: int, first: int, last: int) -> None:
         """Put a batch into the block that is being filled, or into a new one."""
-        if self.filled + text > self.work.block_bytes:
+        if self.filled + text > self.work.sizes.block:
             self.block += 1
             self.filled = 0
         self.filled += text
