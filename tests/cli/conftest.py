@@ -9,7 +9,7 @@ import pytest
 from tests.engine.server import Say, Server, always
 
 from lacre import jsonl
-from lacre.engine.classified import ClassifiedAnswer, extractions
+from lacre.engine.classified import ClassifiedAnswer, extractions, rows
 from lacre.registry import audits
 from lacre.registry.items import Item, Part, Payload, Source
 from lacre.registry.workspace import create_workspace
@@ -154,7 +154,7 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, column_server: Se
         )
         for number in (1, 2)
     ]
-    jsonl.write(root / "classified.jsonl", read)
+    jsonl.write(root / "classified.jsonl", rows(read), composed=False)
     audit = audits.draw(extractions(read), seed=7, source="0" * 64, size=2)
     for each in audit.extractions:
         check = audits.Check(extraction=each.id, right="B", who="Ana", when="2025-01-01T00:00:00Z")

@@ -7,10 +7,15 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from lacre.cli import run
+from lacre.engine.folders import Classified
 from lacre.errors import Exit
+
+PLAIN = ("--answers", "plain.jsonl", "--letters", "ABC")
+REPLIES = ("--answers", "replies.csv", "--items", "items.csv")
 
 
 def rows(path: Path) -> list[dict[str, Any]]:
@@ -28,11 +33,12 @@ def test_answers_are_classified_with_the_items_keys(
     assert lines[2][:9] == ["beta", "2", "0", "0", "0", "0", "1", "0", "1"]
     assert "1 left: several letters are asserted." in said.err
     found = {(row["column"], row["item"]): row for row in rows(workspace / "out.jsonl")}
-    assert found["alfa", "q1"]["outcome"] == "correct"
-    assert found["alfa", "q1"]["confidence"] == 0.9
-    assert found["beta", "q1"]["undecided"] == "several letters are asserted"
-    assert "outcome" not in found["beta", "q1"]
-    assert found["gama", "q1"]["letter"] == "B"
+    read = {key: row["classification"] for key, row in found.items()}
+    assert read["alfa", "q1"]["outcome"] == "correct"
+    assert read["alfa", "q1"]["confidence"] == 0.9
+    assert read["beta", "q1"]["undecided"] == "several letters are asserted"
+    assert read["beta", "q1"]["outcome"] is None
+    assert read["gama", "q1"]["letter"] == "B"
 
 
 def test_the_records_hold_no_text_of_the_answers(workspace: Path) -> None:
@@ -50,19 +56,33 @@ def test_json_has_columns_and_answers(workspace: Path, capsys: pytest.CaptureFix
 def test_all_decided_is_clean_and_scored(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
     table = 'column,item,answer,options,key\nalfa,q1,Letra B.,(A) um (B) dois,B\nalfa,q2,"Não sei.",(A) um (B) dois,A\n'
     (workspace / "own.csv").write_text(table, encoding="utf-8")
-    assert run(["classify", "own.csv", "--out", "own.jsonl"]) == Exit.CLEAN
+    assert run(["classify", "own.csv", "--answers", "own.jsonl"]) == Exit.CLEAN
     assert run(["score", "own.jsonl"]) == Exit.CLEAN
     assert "50.0%" in capsys.readouterr().out
 
 
-def test_what_is_left_is_scored_only_where_somebody_says_as_what(workspace: Path) -> None:
-    arguments = ["classify", "replies.csv", "--items", "items.csv", "--out", "out.jsonl"]
-    run(arguments)
-    assert run(["score", "out.jsonl"]) == Exit.BAD_INPUT
-    run([*arguments, "--undecided", "E"])
+def test_what_is_left_is_scored_only_where_somebody_says_as_what(
+    workspace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["classify", "replies.csv", "--items", "items.csv", "--answers", "out.jsonl"]
+    assert run(arguments) == Exit.FINDING
+    assert "not written, for 1 answer is left" in capsys.readouterr().err
+    assert not (workspace / "out.jsonl").exists()
+    run([*arguments, "--undecided", "E", "--json"])
     assert run(["score", "out.jsonl"]) == Exit.CLEAN
-    left = [row for row in rows(workspace / "out.jsonl") if "undecided" in row]
-    assert [row["outcome"] for row in left] == ["wrong"]
+    found = {(row["column"], row["item"]): row["outcome"] for row in rows(workspace / "out.jsonl")}
+    assert found["beta", "q1"] == "wrong"
+
+
+def test_a_file_and_a_run_are_written_in_one_shape(workspace: Path) -> None:
+    run(["classify", "replies.csv", "--items", "items.csv", "--out", "out.jsonl"])
+    run(["run", "start", "items.csv", "--column", "local", "--out", "runs/one"])
+    run(["run", "answers", "runs/one"])
+    own, of_run = rows(workspace / "out.jsonl"), rows(workspace / "runs" / "one" / "classified.jsonl")
+    assert {tuple(row) for row in own} == {tuple(row) for row in of_run}
+    assert {tuple(row["classification"]) for row in own} == {tuple(row["classification"]) for row in of_run}
+    first = msgspec.json.decode((workspace / "out.jsonl").read_bytes().splitlines()[0], type=Classified)
+    assert first.kind == "choice"
 
 
 def test_the_number_of_the_item_tells_which_answer_is_its_own(
@@ -90,6 +110,11 @@ REFUSED = {
         "the file of answers itself",
     ),
     "out is a folder": (["replies.csv", "--letters", "AB", "--out", "corpus"], "is a"),
+    "one file for two": (
+        ["replies.csv", "--letters", "AB", "--out", "o.jsonl", "--answers", "o.jsonl"],
+        "by --out and by --answers",
+    ),
+    "undecided of nothing": (["replies.csv", "--letters", "AB", "--undecided", "F"], "is of --answers"),
     "a folder": (["corpus", "--letters", "AB"], "is a folder"),
     "finish unknown": (["finish.csv", "--letters", "AB"], "finish 'maybe' is not known"),
     "run twice": (["twice.csv", "--letters", "AB"], "on line 2 already"),
@@ -130,7 +155,19 @@ def test_an_audit_goes_from_draw_to_report(
 ) -> None:
     answers(workspace)
     run(["classify", "plain.jsonl", "--letters", "ABC", "--out", "read.jsonl"])
-    draw = ["classify", "audit", "draw", "read.jsonl", "--seed", "3", "--size", "4", "--out", "a.jsonl"]
+    draw = [
+        "classify",
+        "audit",
+        "draw",
+        "read.jsonl",
+        "--seed",
+        "3",
+        "--size",
+        "4",
+        "--out",
+        "a.jsonl",
+        *PLAIN,
+    ]
     assert run(draw) == Exit.CLEAN
     assert "4 of 30 letters, seed 3" in capsys.readouterr().out
     assert run(draw) == Exit.BAD_INPUT
@@ -168,7 +205,7 @@ def test_a_reader_stops_and_goes_on(
 ) -> None:
     answers(workspace)
     run(["classify", "plain.jsonl", "--letters", "ABC", "--out", "read.jsonl"])
-    run(["classify", "audit", "draw", "read.jsonl", "--seed", "3", "--size", "4", "--out", "a.jsonl"])
+    run(["classify", "audit", "draw", "read.jsonl", "--seed", "3", "--size", "4", "--out", "a.jsonl", *PLAIN])
     record = [
         "classify",
         "audit",
@@ -193,7 +230,9 @@ def test_a_reader_stops_and_goes_on(
 def test_answers_that_changed_since_are_refused(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = answers(workspace)
     run(["classify", "plain.jsonl", "--letters", "ABC", "--out", "read.jsonl"])
-    run(["classify", "audit", "draw", "read.jsonl", "--seed", "3", "--size", "30", "--out", "a.jsonl"])
+    run(
+        ["classify", "audit", "draw", "read.jsonl", "--seed", "3", "--size", "30", "--out", "a.jsonl", *PLAIN]
+    )
     path.write_text(path.read_text(encoding="utf-8").replace("Letra A", "Letra C"), encoding="utf-8")
     record = [
         "classify",
@@ -218,7 +257,7 @@ AUDIT_REFUSED = {
     "no letter": (["record", "audit.jsonl", "x1", "--right", "two", "--who", "Ana"], "is no letter"),
     "no audit": (["report", "classified.jsonl"], "record"),
     "no such column": (
-        ["draw", "classified.jsonl", "--seed", "1", "--out", "b.jsonl", "--column", "z"],
+        ["draw", "classified.jsonl", "--seed", "1", "--out", "b.jsonl", "--column", "z", *REPLIES],
         "no column z",
     ),
 }

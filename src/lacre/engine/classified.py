@@ -6,12 +6,13 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from lacre.engine.classify import Classification, classify
+from lacre.engine.folders import Classified
 from lacre.registry.audits import Extraction
 from lacre.registry.raw_answers import RawAnswer
 from lacre.registry.records import Record
 from lacre.scoring.estimates import Measured
 from lacre.scoring.intervals import proportion
-from lacre.scoring.outcomes import Expects, Outcome
+from lacre.scoring.outcomes import Answer, Expects, Outcome
 
 
 class ClassifiedAnswer(Record):
@@ -21,6 +22,7 @@ class ClassifiedAnswer(Record):
         outcome: C and E where the key is known; A, R and F whatever the key.
         start, end: characters of the text that the rule stands on.
         sha256: of the text, which is not repeated here.
+        kind: of the item: choice, or open where it has no options.
     """
 
     column: str
@@ -37,6 +39,7 @@ class ClassifiedAnswer(Record):
     truncated: bool = False
     no_confidence: str | None = None
     expects: Expects = "answer"
+    kind: str = "choice"
 
 
 class Tally(Record, omit_defaults=False):
@@ -94,6 +97,49 @@ def classified_answer(answer: RawAnswer, found: Classification) -> ClassifiedAns
         truncated=found.truncated,
         no_confidence=found.no_confidence,
         expects=answer.expects,
+        kind="choice" if answer.options else "open",
+    )
+
+
+def rows(answers: Iterable[ClassifiedAnswer]) -> tuple[Classified, ...]:
+    """The records in the shape of a run's ``classified.jsonl``."""
+    return tuple(
+        Classified(
+            column=each.column,
+            item=each.item,
+            repetition=each.repetition,
+            part="",
+            kind=each.kind,
+            classification=Classification(
+                letter=each.letter,
+                outcome=each.outcome,
+                rule=each.rule,
+                start=each.start,
+                end=each.end,
+                undecided=each.undecided,
+                truncated=each.truncated,
+                confidence=each.confidence,
+                no_confidence=each.no_confidence,
+            ),
+        )
+        for each in answers
+    )
+
+
+def scorable(answers: Iterable[ClassifiedAnswer], *, left: Outcome | None) -> tuple[Answer, ...]:
+    """What scoring reads: the answers with a class, and as ``left`` those that the rule leaves; unkeyed letters not."""
+    found = ((each, left if each.undecided is not None else each.outcome) for each in answers)
+    return tuple(
+        Answer(
+            column=each.column,
+            item=each.item,
+            repetition=each.repetition,
+            outcome=outcome,
+            confidence=each.confidence,
+            expects=each.expects,
+        )
+        for each, outcome in found
+        if outcome is not None
     )
 
 
