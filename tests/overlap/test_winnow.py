@@ -207,7 +207,8 @@ def test_the_reach_told_by_the_gaps_is_that_of_planted_runs(words: int) -> None:
         assert found == len(texts)
 
 
-def test_nothing_counted_reaches_nothing() -> None:
-    assert reach(np.zeros(WINDOW + 1, np.int64), 13) == 0.0
+def test_where_nothing_was_counted_the_reach_is_that_of_random_text() -> None:
+    assert reach(np.zeros(WINDOW + 1, np.int64), 13) == 1.0
+    assert reach(np.zeros(WINDOW + 1, np.int64), 8) == 0.5
     assert reach(np.array([0, 1, 1, 1]), GRAM - 1) == 0.0
     assert sentence_reach(np.array([0, 1, 1, 1]), GRAM) == 0.0

@@ -130,7 +130,7 @@ class _Meter:
 
 
 def _say_built(built: Built) -> None:
-    said = [f"{built.new:,} files or parts of files indexed"]
+    said = [f"{_counted(built.new, 'shard')} indexed"]
     if built.same:
         said.append(f"{built.same:,} were there already")
     if built.changed:
@@ -184,8 +184,8 @@ def _print(found: Index, *, as_json: bool) -> None:
     print_table(_COLUMNS, rows, right=_COLUMNS[1:], whole=("corpus",))
     sys.stdout.flush()
     say(
-        f"{len(records):,} segments, {fingerprints:,} fingerprints, {size_of(records) / 1e6:,.1f} MB for "
-        f"{text / 1e6:,.1f} MB of text: {size_of(records) / max(1, text):.3f} bytes for each."
+        f"{_counted(len(records), 'segment')}, {_counted(fingerprints, 'fingerprint')}, "
+        f"{size_of(records) / 1e6:,.1f} MB for {text / 1e6:,.1f} MB of text: {size_of(records) / max(1, text):.3f} bytes for each."
     )
     say(
         "Runs found, by their words: "
@@ -197,6 +197,10 @@ def _print(found: Index, *, as_json: bool) -> None:
         + ", ".join(f"{words}: {share:.0%}" for words, share in sentences.items())
         + "."
     )
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
 _COLUMNS = ("corpus", "files", "documents", "words", "bytes", "unread_bytes")

@@ -64,11 +64,13 @@ def opened(indexes: Sequence[Path], *, workers: int, read_in_full: Sequence[str]
     return Lookup.open(indexes, workers=workers, read_in_full=read_in_full)
 
 
-def refuse_besides(watch: Path | None, *, stdin: bool, given: Sequence[object]) -> None:
+def refuse_besides(
+    watch: Path | None, *, stdin: bool, indexes: Sequence[Path], given: Sequence[object]
+) -> None:
     """Refuse what cannot be answered for while items are written.
 
     Raises:
-        InputError: --watch and --stdin at once, or anything in ``given`` besides one of them.
+        InputError: --watch and --stdin at once, or anything in ``given`` besides one of them, or no index.
     """
     name = "--stdin" if watch is None else "--watch"
     if watch is not None and stdin:
@@ -79,3 +81,5 @@ def refuse_besides(watch: Path | None, *, stdin: bool, given: Sequence[object]) 
             "looks its items up in indexes, and writes no files",
             "Leave ITEMS, --vault, --corpus, --required and --out out",
         )
+    if not indexes:
+        raise InputError(name, "needs an index", "Give --index DIR; `lacre index build` makes one")

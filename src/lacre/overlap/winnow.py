@@ -184,7 +184,8 @@ def item_grams(table: Table) -> ItemGrams:
 def reach(gaps: npt.NDArray[np.int64], words: int) -> float:
     """The share of runs of ``words`` words that leave a fingerprint, 0 to 1, by the gaps that were counted.
 
-    A run of m words begins m - 7 grams; it leaves none when they all lie between two kept ones.
+    A run of m words begins m - 7 grams; it leaves none when they all lie between two kept ones. Where nothing was
+    counted the gaps are those of random text, all three as frequent.
 
     >>> gaps = np.array([0, 1, 1, 1])
     >>> [round(reach(gaps, words), 2) for words in (7, 8, 9, 10)]
@@ -192,9 +193,11 @@ def reach(gaps: npt.NDArray[np.int64], words: int) -> float:
     """
     grams = words - GRAM + 1
     sizes = np.arange(gaps.size)
-    total = int((gaps * sizes).sum())
-    if grams <= 0 or not total:
+    if grams <= 0:
         return 0.0
+    if not gaps.any():
+        gaps = np.minimum(sizes, 1)
+    total = int((gaps * sizes).sum())
     return 1.0 - float((gaps * np.maximum(0, sizes - grams)).sum()) / total
 
 

@@ -51,6 +51,7 @@ def saves(
     gone = 0.0
     while True:
         now = state(path)
+        gone = 0.0 if now is not None else gone
         if now is None and last is not None:
             gone += POLL
             if gone > PATIENCE:
@@ -59,7 +60,7 @@ def saves(
         elif now is not None and now != last:
             wait(POLL)
             if state(path) == now:
-                last, gone = now, 0.0
+                last = now
                 yield True
             continue
         wait(POLL)
