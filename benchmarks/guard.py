@@ -1,4 +1,4 @@
-"""Speed of the guard against that of the scanner on the same files: one JSON line, one thread, one run.
+"""Speed of the guard, and of the search for a canary, against the scanner on the same files: one JSON line, one thread, one run.
 
 MB are 10^6 bytes of the files as they lie on disk, which are plain: JSONL with every escape that JSON needs, CSV, and
 running text. Seconds are of processor time of this process. ``guard_over_scanner`` is the ratio to quote; 0.5 is asked.
@@ -13,7 +13,9 @@ import os
 import tempfile
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from uuid import UUID
 
 from benchmarks import material
 from lacre.corpora.sources import shards
@@ -21,6 +23,8 @@ from lacre.overlap.index import ItemIndex, index_items
 from lacre.overlap.runs import Scratch
 from lacre.registry.items import Candidate, Item
 from lacre.registry.rules import default_rules
+from lacre.release.canary import mint
+from lacre.release.canary_find import find
 from lacre.release.guard_search import Search
 from lacre.release.guard_wanted import Wanted, wanted
 from lacre.release.guard_watch import Watch
@@ -28,6 +32,8 @@ from lacre.sealing.commitments import commit
 from lacre.sealing.contents import Sealed
 from lacre.vetting.presented import presented
 from lacre.vetting.shards import scan_shard
+
+CANARY = mint(UUID(int=20260), "bench", "2026-01-31")
 
 
 def seconds(work: Callable[[], object]) -> float:
@@ -101,21 +107,32 @@ def main() -> None:
                 for shard in shards(str(path)).shards:
                     scan_shard(table, shard, 0.75)
 
-            result[kind] = _figures(guard, scanner, megabytes, arguments.times)
+            def canary(path: Path = path) -> None:
+                with ThreadPoolExecutor(1) as thread:
+                    find(CANARY, [str(path)], executor=thread)
+
+            result[kind] = _figures(guard, scanner, canary, megabytes, arguments.times)
     print(json.dumps(result | {"items": arguments.items, "cpus": os.cpu_count()}))
 
 
 def _figures(
-    guard: Callable[[], None], scanner: Callable[[], None], megabytes: float, times: int
+    guard: Callable[[], None],
+    scanner: Callable[[], None],
+    canary: Callable[[], None],
+    megabytes: float,
+    times: int,
 ) -> dict[str, float]:
-    guard()  # compiles, or loads what was compiled
-    # One after the other, so that both meet the same neighbours.
-    pairs = [(seconds(guard), seconds(scanner)) for _ in range(times)]
-    guarded, scanned = min(pair[0] for pair in pairs), min(pair[1] for pair in pairs)
+    for work in (guard, scanner, canary):
+        work()  # compiles, or loads what was compiled
+    # One after the other, so that all meet the same neighbours.
+    rounds = [(seconds(guard), seconds(scanner), seconds(canary)) for _ in range(times)]
+    guarded, scanned, found = (min(column) for column in zip(*rounds, strict=True))
     return {
         "guard": round(megabytes / guarded, 1),
         "scanner": round(megabytes / scanned, 1),
+        "canary": round(megabytes / found, 1),
         "guard_over_scanner": round(scanned / guarded, 2),
+        "canary_over_scanner": round(scanned / found, 2),
     }
 
 

@@ -89,7 +89,7 @@ def install(folder: Path | None, identity: Path | None, as_json: bool) -> None:
         raise InputError(path, "there is another hook already", "Add the line `lacre guard staged` to it")
     words = ["lacre", "guard", "staged"]
     for option, place in (("--vault", folder), ("--identity", identity)):
-        words += [option, str(place.absolute())] if place is not None else []
+        words += [option, str(place.resolve())] if place is not None else []
     write_bytes(path, b"#!/bin/sh\n" + _MARK + b"\nexec " + os.fsencode(shlex.join(words)) + b"\n")
     path.chmod(0o755)
     if as_json:

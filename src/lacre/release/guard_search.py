@@ -152,7 +152,8 @@ class Search:
         read = word_runs(self.wanted.index, pages, self.scratch)
         for run in read.runs:
             if self.wanted.is_secret(run):
-                self.seen.add(Seen(member, self.wanted.index.sheets.items[run.item].item, TEXT))
+                kind = SHORT if self.wanted.is_short(run.item) else TEXT
+                self.seen.add(Seen(member, self.wanted.index.sheets.items[run.item].item, kind))
         if self.wanted.table.firsts.size:
             for number in short_runs(self.scratch.words[0][PAD : PAD + read.words], self.wanted.table):
                 item = self.wanted.owners[number]

@@ -67,6 +67,11 @@ class Wanted:
         need = _need(self.index.sheets, run.item, run.first)
         return run.last - run.first >= need and bool(live[run.last - need + 1] > live[run.first])
 
+    def is_short(self, item: int) -> bool:
+        """Whether an item is looked for whole, for it has fewer than eight words."""
+        first, last = self.index.sheets.presented(item)
+        return last - first < REVIEW_FROM
+
 
 def _need(sheets: Sheets, item: int, first: int) -> int:
     """How many words in a row from a word on are a leak: eight, or all that a reader sees of a shorter item."""
