@@ -185,7 +185,8 @@ def _print(found: Index, *, as_json: bool) -> None:
     sys.stdout.flush()
     say(
         f"{_counted(len(records), 'segment')}, {_counted(fingerprints, 'fingerprint')}, "
-        f"{size_of(records) / 1e6:,.1f} MB for {text / 1e6:,.1f} MB of text: {size_of(records) / max(1, text):.3f} bytes for each."
+        f"{size_of(records) / 1e6:,.1f} MB for {text / 1e6:,.1f} MB of text: "
+        f"{size_of(records) / max(1, text):.3f} bytes for each."
     )
     say(
         "Runs found, by their words: "

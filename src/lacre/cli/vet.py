@@ -137,7 +137,10 @@ def vet(
     check_work(work, out, is_private=folder is not None)
     if watch is not None or stdin:
         refuse_besides(
-            watch, stdin=stdin, given=(items, folder, out, *corpora, *([required] if required else ()))
+            watch,
+            stdin=stdin,
+            indexes=indexes,
+            given=(items, folder, out, *corpora, *([required] if required else ())),
         )
     needed = _required(benchmark, (*corpora, *map(str, indexes)), required)
     ground = _ground(benchmark, waiver_file)
