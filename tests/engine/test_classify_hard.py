@@ -8,10 +8,11 @@ import pytest
 from tests.engine.hard_answers import HARD, Hard
 from tests.engine.hard_forms import HARD_FORMS
 from tests.engine.hard_later import HARD_LATER
+from tests.engine.hard_turns import HARD_TURNS
 
 from lacre.engine.classify import classify
 
-ALL = HARD + HARD_FORMS + HARD_LATER
+ALL = HARD + HARD_FORMS + HARD_TURNS + HARD_LATER
 
 
 def said(hard: Hard) -> str | None:
