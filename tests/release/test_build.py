@@ -26,7 +26,7 @@ from lacre.digest import sha256
 from lacre.errors import IncompleteError, InputError, IntegrityError, LacreError
 from lacre.registry import ledger as ledgers
 from lacre.registry.events import Incident
-from lacre.registry.items import Image, Source
+from lacre.registry.items import Change, Image, Source
 from lacre.registry.workspace import Workspace
 from lacre.release.build import build
 from lacre.release.contents import Contents
@@ -234,6 +234,20 @@ def test_a_build_stops_with_all_that_is_wrong_and_leaves_nothing(
         assert "its licence is not CC BY 4.0" in str(caught.value)
     assert files(play.root) == before
     assert list((play.root.parent / "releases").iterdir()) == []
+
+
+def test_who_worked_on_an_item_stays_at_home(play: Stage) -> None:
+    _, opened = public_items()
+    changes = (
+        Change(when="2026-01-31", who="Ana Revisora", what="vírgula"),
+        Change(when="2026-02-01", who="closing x/1", what="opened"),
+    )
+    jsonl.write(
+        play.registry / "exemplo/open/items.jsonl", [msgspec.structs.replace(opened[0], history=changes)]
+    )
+    found = read(Path(release(play, "r1").folder))
+    assert not any(b"Ana Revisora" in content for content in found.values())
+    assert json.loads(found["registry/exemplo/open/items.jsonl"])["history"][0]["what"] == "opened"
 
 
 def test_images_go_out_as_they_are(play: Stage) -> None:

@@ -16,7 +16,7 @@ from lacre.cli.guard import guarded, release_guard
 from lacre.cli.holding import IDENTITY, signing_key
 from lacre.cli.output import LiveLine, example, json_option, print_json, print_table, say
 from lacre.cli.round_ground import moment_of, now
-from lacre.errors import Exit, InputError
+from lacre.errors import Exit, InputError, IntegrityError, sentence
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -78,6 +78,7 @@ def release() -> None:
     metavar="TIME",
     help="When the next one is due; as many months later as a round lasts if not given.",
 )
+@click.option("--authority", metavar="URL", help="Have the signature stamped by this RFC 3161 authority.")
 @json_option
 def build(
     *,
@@ -91,6 +92,7 @@ def build(
     out: Path,
     at: str | None,
     next_due: str | None,
+    authority: str | None,
     as_json: bool,
 ) -> None:
     """Build release NAME: gathered, marked with the canary, guarded, hashed, signed and verified.
@@ -114,7 +116,8 @@ def build(
         results=results,
     )
     guard = _guard(workspace, order.benchmarks, vault, identity)
-    built = build_release(workspace.root, order, signing_key(key_file), guard, say)
+    key, stamp = signing_key(key_file), None if authority is None else _stamp(authority)
+    built = build_release(workspace.root, order, key, guard, say, stamp=stamp)
     for left in built.left_out:
         say(f"{left}: left out, for no release holds such a file")
     if as_json:
@@ -139,8 +142,12 @@ def build(
     "--previous", multiple=True, type=click.Path(path_type=Path), metavar="DIR|TAR",
     help="A release that you trust, which this one must go on from; again for more.",
 )  # fmt: skip
+@click.option(
+    "--roots", type=click.Path(path_type=Path), metavar="PEM",
+    help="Certificates of the time-stamping authorities that you trust; the release's stamp is checked then.",
+)  # fmt: skip
 @json_option
-def verify(place: str, key: str | None, previous: tuple[Path, ...], as_json: bool) -> int:
+def verify(place: str, key: str | None, previous: tuple[Path, ...], roots: Path | None, as_json: bool) -> int:
     """Verify a release: names, files, signature, ledger, earlier releases, commitments, openings, draws.
 
     One line for each check, then what is proved and what is not. The same program as verify.py inside every
@@ -164,7 +171,10 @@ def verify(place: str, key: str | None, previous: tuple[Path, ...], as_json: boo
         hashed = _shown(meter, "hashed")
         outcome = verifier.verify(here, key=key, previous=previous, progress=lambda done, _: hashed(done))
         meter.close()
-    _print(outcome, place, as_json)
+        stamped = None
+        if roots is not None and outcome.verdict != "failed":
+            stamped = _stamped(here, roots, place)
+    _print(outcome, place, as_json, stamped)
     return outcome.exit_code
 
 
@@ -291,6 +301,28 @@ def _guard(
     return look
 
 
+def _stamp(authority: str) -> Callable[[bytes], bytes]:
+    from lacre.sealing.timestamps import post, stamp  # noqa: PLC0415 - keeps --help fast
+
+    return lambda content: stamp(content, authority, post)
+
+
+def _stamped(here: str | Path, roots: Path, place: str) -> str:
+    """Since when the release existed, on the word of an authority.
+
+    Raises:
+        IntegrityError: there is no stamp, or none that one of the roots stands for.
+    """
+    from lacre.release.verify import ENVELOPE, STAMP, tree_of  # noqa: PLC0415 - keeps --help fast
+    from lacre.sealing.timestamps import read_certificates, verify  # noqa: PLC0415
+
+    tree = tree_of(here)
+    if STAMP not in tree.files:
+        raise IntegrityError(sentence(place, f"has no {STAMP}", "Leave out --roots"))
+    found = verify(tree.read(STAMP), tree.read(ENVELOPE), read_certificates(roots), f"{place}: {STAMP}")
+    return f"existed at {found.at}, says {found.authority}"
+
+
 def _shown(meter: LiveLine, what: str) -> Callable[[int], None]:
     """Progress in megabytes, one line for each hundred, or live on a terminal."""
     last = 0
@@ -305,11 +337,15 @@ def _shown(meter: LiveLine, what: str) -> Callable[[int], None]:
     return show
 
 
-def _print(outcome: Outcome, place: str, as_json: bool) -> None:
+def _print(outcome: Outcome, place: str, as_json: bool, stamped: str | None) -> None:
     from lacre.release import verify as verifier  # noqa: PLC0415 - keeps --help fast
 
     if as_json:
-        print_json({**verifier.as_json(outcome), "where": place})
+        print_json({**verifier.as_json(outcome), "where": place, "stamp": stamped})
         return
-    text = verifier.told(outcome)
-    click.echo(text.replace(outcome.where, place, 1))
+    text = verifier.told(outcome).replace(outcome.where, place, 1)
+    if stamped is not None:
+        # Before the verdict, which is the last line.
+        lines = text.split("\n")
+        text = "\n".join([*lines[:-2], "", f"Time stamp: {stamped}.", *lines[-2:]])
+    click.echo(text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from importlib.resources import files as package_files
@@ -11,6 +12,7 @@ from pathlib import Path
 import msgspec
 
 import lacre
+from lacre import jsonl
 from lacre.digest import canonical, sha256, sha256_file
 from lacre.engine.messages import FIELDS as TEMPLATES
 from lacre.errors import IncompleteError, InputError, IntegrityError, LacreError, sentence
@@ -30,7 +32,7 @@ from lacre.release.packing import copy, draft, put, tar_bytes, total_bytes, writ
 from lacre.release.places import CODE, DICTIONARY, GIT, VERIFIER, apart
 from lacre.release.program import TAR, code_files, code_json, code_of
 from lacre.release.statement import Package, Private, Release, head_of, private_of, release_statement
-from lacre.release.verify import ENVELOPE, KEY, LEDGER, SUMS, sums_bytes
+from lacre.release.verify import ENVELOPE, KEY, LEDGER, STAMP, SUMS, sums_bytes
 from lacre.rotation.beacon import instant
 from lacre.rotation.public import read_public
 from lacre.sealing.dsse import sign
@@ -42,6 +44,9 @@ Guard = Callable[[Path, Contents], int]
 
 Say = Callable[[str], None]
 """Tells a person how far the work is."""
+
+Stamp = Callable[[bytes], bytes]
+"""Has some bytes stamped by an authority (RFC 3161), and returns its answer."""
 
 LARGE = 5 << 20  # bytes past which a file goes to git's large-file storage
 
@@ -75,12 +80,13 @@ def build(
     say: Say = lambda _: None,
     *,
     program: Mapping[str, bytes] | None = None,
+    stamp: Stamp | None = None,
 ) -> Built:
     """Build a release of a workspace: a folder, its tar, a line in the ledger, all of it or nothing.
 
     Called again after an interruption it does what was left. The same workspace, order and key give the same
     bytes on any machine. ``program``: the files of the program that travels along, by their names in its tar;
-    those of this one when none is given.
+    those of this one when none is given. ``stamp``: has the signed statement stamped; else there is no stamp.
 
     Raises:
         LacreError: lists all that keeps it from being released; see :func:`lacre.release.contents.gather`.
@@ -112,6 +118,8 @@ def build(
                 looked_for = guard(folder, contents)
                 _refuse_unmarked(works)
                 statement = _signed(works, sealed)
+                if stamp is not None:
+                    put(folder, STAMP, stamp((folder / ENVELOPE).read_bytes()))
                 say("they are verified")
                 _refuse_unsound(folder, signer)
                 # From here to the ledger's own line nobody else may write it.
@@ -201,6 +209,8 @@ def _fill(works: Works) -> dict[str, Private]:
     for name, path in sorted(contents.files.items()):
         if name.endswith("/openings.jsonl"):
             works.keep(name, marked_openings(read_bytes(path), works.canary))
+        elif _ITEMS.fullmatch(name):
+            works.add(name, without_people(read_bytes(path)))
         elif name in contents.images or apart(name) or sha256_file(path) in promised:
             works.sums[name] = copy(works.folder, name, path)
         else:
@@ -249,6 +259,27 @@ def marked_openings(content: bytes, canary: Canary) -> bytes:
     """
     lines = (json.loads(line) for line in content.splitlines())
     return b"".join(canonical({**line, "canary": canary.text}) + b"\n" for line in lines)
+
+
+_ITEMS = re.compile(r"registry/[^/]+/(?:official|open)/[^/]+\.jsonl")
+
+
+def without_people(content: bytes) -> bytes:
+    """Items without those lines of their history that name who worked on them; that an item opened, stays (L22).
+
+    >>> without_people(b'{"id":"a","history":[{"when":"2026-01-31","who":"Ana","what":"comma"}]}\n')
+    b'{"id":"a"}\n'
+    """
+    lines = []
+    for line in content.splitlines(keepends=True):
+        item = json.loads(line)
+        kept = [change for change in item.get("history", ()) if change.get("what") == "opened"]
+        if kept == item.get("history", []):
+            lines.append(line)
+            continue
+        rest = {name: value for name, value in item.items() if name != "history"}
+        lines.append(jsonl.encode(rest | ({"history": kept} if kept else {})))
+    return b"".join(lines)
 
 
 def _refuse_unmarked(works: Works) -> None:

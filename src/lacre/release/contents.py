@@ -16,6 +16,7 @@ from lacre.registry.workspace import Workspace
 from lacre.release.verify import name_fault
 
 SHARED = (
+    "README.md",
     "rules.toml",
     "exams.jsonl",
     "corpora.jsonl",
