@@ -41,12 +41,14 @@ from tests.release.leaking import (
     sealed,
     watching,
 )
+from tests.sealing.making import empty_vault
 
-from lacre.errors import Exit, InputError
+from lacre.errors import Exit, InputError, IntegrityError
 from lacre.registry.items import Candidate, Part, Payload
 from lacre.release.guard import Inspection, LeakError, inspect, inspect_files, refuse
-from lacre.release.guard_watch import Exclusion, Excused, Watch
+from lacre.release.guard_watch import EXCUSED, Exclusion, Excused, Watch, reviewers, watch
 from lacre.release.unpack import Budget, Unopened, pieces
+from lacre.sealing.vault import open_vault
 
 PICTURE = png(shade=7)
 SEVEN = payload("Quanto pesa a sombra?", options={"A": "Nada", "B": "Tudo", "C": "Muito"})
@@ -167,6 +169,42 @@ WRAPPED: dict[str, bytes] = {
     "in base64 for addresses": base64.urlsafe_b64encode(RAW),
     "in hex digits": RAW.hex().encode(),
 }
+
+
+def test_a_private_picture_in_a_pdf_is_found() -> None:
+    picture = jpeg(b"\xfe", b"a picture of a gull" * 5)
+    watch = watching(sealed("p-f16a", pictured(picture)))
+    assert kinds(pdf(b"<< >>", packing=b"/DCTDecode", packed=picture), watch=watch) == {("p-f16a", "image")}
+    assert kinds(pdf(b"<< >>", packing=b"/JPXDecode", packed=b"pixels"), watch=watch) == set()
+
+
+@pytest.mark.parametrize(
+    "information",
+    [
+        b"<< /Title (" + b"\xef\xbb\xbf" + RAW + b") >>",
+        b"<< /Title ("
+        + SECRET.encode("cp1252").replace(b"\xed", b"\\355").replace(b"lua", b"l\\\nua")
+        + b") >>",
+        b"<< /Title (a \\(b\\) (c) \\n" + SECRET.encode("cp1252") + b") >>",
+        b"<< /Title <" + RAW.hex().encode()[:-1] + b"> >>",
+    ],
+)
+def test_a_pdf_writes_its_strings_in_many_ways(information: bytes) -> None:
+    assert kinds(pdf(information)) == HIT
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        png(
+            chunk(b"iTXt", b"Comment\0\0\0\0\0" + RAW), chunk(b"zTXt", b"C\0\0\x78nada"), chunk(b"zTXt", b"C")
+        ),
+        jpeg(b"\xfe", RAW)[:2] + b"\xff" + jpeg(b"\xfe", RAW)[2:],
+        b"GIF89a\x21\xf9\x04\0\0\0\0\0\x21\x21" + b"\x3b" + RAW,
+    ],
+)
+def test_odd_pictures_are_read_too(content: bytes) -> None:
+    assert ("p-7d21f0", "text") in kinds(content)
 
 
 @pytest.mark.parametrize("how", WRAPPED)
@@ -494,6 +532,7 @@ UNOPENED: dict[str, bytes] = {
     "under a password": locked(),
     "cut short": gzip.compress(b"x" * 5000)[:-9],
     "cut short in xz": lzma.compress(b"x" * 5000)[:-9],
+    "a PDF with a stream cut short": pdf(b"<< >>", packed=zlib.compress(bytes(range(256)))[:-9]),
     "damaged": b"\x28\xb5\x2f\xfdnada",
     "a damaged zip": b"PK\x03\x04nada",
     "a damaged tar": tarred("a", b"x")[:700],
@@ -592,3 +631,25 @@ def test_the_same_folder_gives_the_same_report_whatever_the_order_of_files() -> 
     assert inspect_files(dict(reversed(files.items())), watching()).report == report
     assert seen[-1] == (report.bytes, report.bytes)
     refuse(inspect_files({"a": b"nada"}, watching()).report)
+
+
+def test_reviewers_are_told_from_the_registry_and_those_who_sign_are_not(tmp_path: Path) -> None:
+    (tmp_path / "b/open").mkdir(parents=True)
+    (tmp_path / "b/open/items.jsonl").write_text('{"history":[{"who":"Ana de Lima"}]}\n')
+    (tmp_path / "audit.jsonl").write_text(
+        '{"checks":[{"who":" Rui Prado "},{"who":3}],"who":""}\n{"who":\n[1]\n'
+    )
+    (tmp_path / "verdicts.jsonl").write_text('{"rater":"Bia Leal","name":"Caio"}\n{"rater":"Davi Reis"}\n')
+    (tmp_path / "waivers.jsonl").write_text('{"who":"Davi Reis"}\n')
+    (tmp_path / "ledger.jsonl").write_text('{"event":{"name":"Eva Nunes"}}\n')
+    assert reviewers(tmp_path) == {"Rui Prado", "Bia Leal"}
+
+
+def test_a_vault_whose_documents_are_of_no_known_form_is_refused(tmp_path: Path) -> None:
+    identity = empty_vault(tmp_path / "vault", workspace=None)
+    with open_vault(tmp_path / "vault", identity) as vault:
+        assert watch(vault, None).items == ()
+        with vault.change() as change:
+            change.keep(EXCUSED, b'{"item":3}\n')
+        with pytest.raises(IntegrityError, match="of no known form"):
+            watch(vault, None)

@@ -115,7 +115,7 @@ def wanted(watch: Watch) -> Wanted:
             image.sha256: sealed.item.id for sealed in watch.items for image in sealed.item.payload.images
         },
         public=_public(watch, excluded.texts),
-        excluded=tuple(excluded.listed),
+        excluded=tuple(dict.fromkeys(excluded.listed)),
         unsearched=unsearched,
         unsearched_names=sum(name.size == 1 for name in names),
     )

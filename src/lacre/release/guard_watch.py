@@ -14,7 +14,7 @@ from lacre.registry.boilerplate import read_phrases
 from lacre.registry.items import Candidate
 from lacre.registry.records import Record
 from lacre.registry.rules import GuardRules, default_rules
-from lacre.registry.workspace import Workspace
+from lacre.registry.workspace import PUBLIC_LAYERS, Workspace
 from lacre.sealing.change import Change
 from lacre.sealing.contents import Sealed
 from lacre.sealing.vault import Vault
@@ -120,11 +120,13 @@ def reviewers(registry: Path) -> set[str]:
     """Names of people who reviewed, as the files of a registry tell them.
 
     Who signed a waiver or approved a phrase answers for it in public, and is left out; so is who is named in the
-    ledger.
+    ledger, and in the history of a public item, which is public itself.
     """
     public = {phrase.who for phrase in read_phrases(registry / "boilerplate.txt")}
     found: set[str] = set()
     for path in sorted(registry.rglob("*.jsonl")):
+        if path.parent.name in PUBLIC_LAYERS:
+            continue
         (public if path.name in _SIGNED else found).update(_people(path))
     return found - public
 

@@ -49,8 +49,8 @@ def pdf_parts(content: bytes) -> Iterator[Found]:
         if b"/FlateDecode" in head or b"/Fl " in head:
             decoder = zlib.decompressobj()
             body = decoder.decompress(body, _MOST)
-            if not decoder.eof and decoder.unconsumed_tail:
-                yield Found(name, b"", False, "unpacks to more than the guard looks through")
+            if not decoder.eof:
+                yield Found(name, b"", False, "has a stream that is cut short, or unpacks to too much")
                 return
         yield Found(name, body, False)
         yield Found(name, _strings(body), False)
