@@ -170,8 +170,11 @@ def test_a_clean_release_is_built_verified_published_and_compared(
 @pytest.mark.usefixtures("play")
 def test_items_that_opened_go_out(workspace: Path, capsys: pytest.CaptureFixture[str], play: Stage) -> None:
     play.vet(play.public.rows)
-    play.freeze()
+    play.freeze(forced={"s-image": "exposure"})
     play.close()
+    assert build("r1") == Exit.BAD_INPUT
+    assert "image 'bule.png' is not there" in capsys.readouterr().err
+    (workspace / "registry/exemplo/open/bule.png").write_bytes(PICTURE)
     assert build("r1") == Exit.CLEAN, capsys.readouterr().err
     assert "registry/exemplo/open/closing-0001.jsonl" in read(Path("releases/r1"))
     assert run(["release", "verify", "releases/r1"]) == Exit.FINDING

@@ -267,8 +267,8 @@ _ITEMS = re.compile(r"registry/[^/]+/(?:official|open)/[^/]+\.jsonl")
 def without_people(content: bytes) -> bytes:
     """Items without those lines of their history that name who worked on them; that an item opened, stays (L22).
 
-    >>> without_people(b'{"id":"a","history":[{"when":"2026-01-31","who":"Ana","what":"comma"}]}\n')
-    b'{"id":"a"}\n'
+    >>> without_people(b'{"id":"a","history":[{"when":"2026-01-31","who":"Ana","what":"comma"}]}\\n')
+    b'{"id":"a"}\\n'
     """
     lines = []
     for line in content.splitlines(keepends=True):

@@ -192,8 +192,8 @@ and nothing says whose they are. `verify.py` too came with the copy; the one of 
 Previous release: {previous}.{due}
 
 What `{sums}` does not list: itself, `{envelope}` and, where there is one, `release.tsr`, which shows since when the
-signature exists: `openssl ts -verify -in release.tsr -data {envelope} -CAfile ROOT.pem`, with the root certificate of the
-authority.
+signature exists: `openssl ts -verify -in release.tsr -data {envelope} -CAfile ROOT.pem`, with the root certificate of
+the authority.
 
 Every public file holds the canary
 
