@@ -153,3 +153,19 @@ def _progress_line(progress: Progress) -> str:
         seconds = left / rate
         parts.append(f"about {seconds:.0f} s left" if seconds < 100 else f"about {seconds / 60:.0f} min left")
     return ", ".join(parts)
+
+
+_TODO = {
+    "key": "Check the key that its card names.",
+    "quota": "Pay, or wait for the quota to come back.",
+    "parameter": "Correct its card: take the setting out, or give the value that the vendor allows.",
+    "model": "Correct model or endpoint on its card.",
+    "endpoint": "Check endpoint on its card, and the network.",
+    "requests": "Check its card with `lacre column check`.",
+    "wait": "Resume later, or lower requests_per_minute on its card.",
+}
+
+
+def todo_of(reason: str) -> str:
+    """What to do about a column that was stopped, by the reason."""
+    return _TODO.get(reason, "Check its card.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import click
 
@@ -23,7 +23,16 @@ from lacre.cli.run_ground import (
     renewed,
     run_rules,
 )
-from lacre.cli.run_tables import Meter, cost_row, print_record, print_replies, print_state, print_written
+from lacre.cli.run_tables import (
+    Meter,
+    cost_row,
+    print_record,
+    print_replies,
+    print_state,
+    print_written,
+    todo_of,
+)
+from lacre.cli.sealed_ground import means_of, refuse_open, refuse_sealed, sealed_options
 from lacre.errors import Exit
 
 if TYPE_CHECKING:
@@ -69,6 +78,8 @@ def run() -> None:
 @click.option(
     "--dry-run", is_flag=True, help="Send nothing; print the exact request for the first item chosen."
 )
+@click.option("--sealed", is_flag=True, help="Ask the private items of BENCHMARK, out of the vault.")
+@sealed_options
 @json_option
 def start(
     *,
@@ -81,14 +92,25 @@ def start(
     budget: str | None,
     brl_per_usd: str | None,
     dry_run: bool,
+    sealed: bool,
     as_json: bool,
+    **means: Any,
 ) -> int:
     """Put the items of BENCHMARK, or of an items FILE, to one or more columns.
 
     Every column gets the same message, with the settings of its card in registry/columns.toml and nothing
     else; keys come from where the card says, and are never written anywhere. Choice items are asked once,
     open-ended ones three times. Whatever fails after its tries is asked once more at the end.
+
+    With --sealed the private items are asked of one column, once in a round: no word leaves but what it is sent. It
+    needs --vault, --identity and --key. Replies stay in the vault, and only counts of large sets of items are told.
     """
+    if sealed:
+        from lacre.cli.sealed_run import start_sealed  # noqa: PLC0415
+
+        refuse_open(out=out, layer=layer, kind=kind, item=items, dry_run=dry_run)
+        return start_sealed(source, ids, budget, brl_per_usd, means_of(**means), as_json=as_json)
+    refuse_sealed(**means)
     from lacre.engine.folders import RunFolder  # noqa: PLC0415
     from lacre.engine.plans import check_questions  # noqa: PLC0415
 
@@ -121,13 +143,21 @@ def start(
     "--budget", metavar="USD", help="Dollars for the whole run, in the place of those it began with."
 )
 @click.option("--failed", is_flag=True, help="Ask once more what had failed to the end.")
+@sealed_options
 @json_option
-def resume(*, folder: Path, budget: str | None, failed: bool, as_json: bool) -> int:
+def resume(*, folder: Path, budget: str | None, failed: bool, as_json: bool, **means: Any) -> int:
     """Go on with the run in folder RUN; nothing that was answered is asked again.
 
     Cards are read anew, so that one that was wrong can be corrected; a card whose questions have been
     answered keeps the settings it began with.
+
+    With --vault, RUN is the name of a sealed run; it needs --identity and --key, too.
     """
+    if means["vault"] is not None:
+        from lacre.cli.sealed_run import resume_sealed  # noqa: PLC0415
+
+        return resume_sealed(str(folder), budget, means_of(**means), again=failed, as_json=as_json)
+    refuse_sealed(**means)
     from lacre.engine.folders import RunFolder  # noqa: PLC0415
     from lacre.engine.plans import check_resumed  # noqa: PLC0415
 
@@ -302,7 +332,7 @@ def _ended(state: RunState, folder: RunFolder, wholly_failed: Sequence[str]) -> 
         )
     halted = [column.halted for column in state.columns if column.halted is not None]
     for halt in halted:
-        say(f"lacre: column '{halt.column}': {halt.detail}. {_todo(halt.reason)}")
+        say(f"lacre: column '{halt.column}': {halt.detail}. {todo_of(halt.reason)}")
     if halted:
         say(f"What is done is kept. Go on with: lacre run resume {folder.path}")
     return int(Exit.COLUMN if halted else Exit.INCOMPLETE)
@@ -316,21 +346,6 @@ def _say_failed(columns: Sequence[str], folder: Path) -> None:
             f"`lacre run show {folder} --item ID`, check its card with `lacre column check {column}`, then "
             f"`lacre run resume {folder} --failed`."
         )
-
-
-_TODO = {
-    "key": "Check the key that its card names.",
-    "quota": "Pay, or wait for the quota to come back.",
-    "parameter": "Correct its card: take the setting out, or give the value that the vendor allows.",
-    "model": "Correct model or endpoint on its card.",
-    "endpoint": "Check endpoint on its card, and the network.",
-    "requests": "Check its card with `lacre column check`.",
-    "wait": "Resume later, or lower requests_per_minute on its card.",
-}
-
-
-def _todo(reason: str) -> str:
-    return _TODO.get(reason, "Check its card.")
 
 
 def _print_requests(

@@ -144,7 +144,13 @@ class Waiver(Record, tag_field="type", tag="waiver"):
 
 
 class RunIntent(Record, tag_field="type", tag="run_intent"):
-    """A sealed run is about to begin: what will be asked of whom, before any answer is known."""
+    """A sealed run is about to begin: what will be asked of whom, before any answer is known.
+
+    Attributes:
+        root: Merkle root over the public rows of its items. ``templates``: SHA-256 of the hashes of its messages.
+        round: the closing that comes next, such as ``exemplo/2``. ``card``: SHA-256 of what the card asks.
+        tables: SHA-256 of the file that says which counts may leave in this round.
+    """
 
     benchmark: Text
     run: Text
@@ -152,10 +158,18 @@ class RunIntent(Record, tag_field="type", tag="run_intent"):
     items: Count
     root: Hash
     templates: Hash
+    round: str | None = None
+    card: Hash | None = None
+    tables: Hash | None = None
 
 
 class RunResult(Record, tag_field="type", tag="run_result"):
-    """What a sealed run gave. ``intent``: hash of its run_intent line; ``scores``: Merkle root over its scores."""
+    """What a sealed run gave.
+
+    Attributes:
+        intent: hash of its run_intent line. ``scores``: Merkle root over its scores; ``leaves``: how many.
+        record: SHA-256 of the file with what may be known of it.
+    """
 
     benchmark: Text
     run: Text
@@ -163,6 +177,22 @@ class RunResult(Record, tag_field="type", tag="run_result"):
     answered: Count
     failed: Count
     scores: Hash
+    leaves: Count | None = None
+    record: Hash | None = None
+
+
+class RunAbort(Record, tag_field="type", tag="run_abort"):
+    """A sealed run was given up, and why; it counts as its column's run of the round.
+
+    Attributes:
+        intent: hash of its run_intent line. ``replies``: how many had come.
+    """
+
+    benchmark: Text
+    run: Text
+    intent: Hash
+    reason: Text
+    replies: Count
 
 
 class Exposure(Record, tag_field="type", tag="exposure"):
@@ -206,6 +236,7 @@ Event = (
     | Waiver
     | RunIntent
     | RunResult
+    | RunAbort
     | Exposure
     | Incident
     | Release

@@ -140,6 +140,22 @@ class RunRules(Record):
     limit_wait: int
 
 
+class SealedRules(Record):
+    """What of a sealed run may leave (X4, X5).
+
+    Attributes:
+        axes: axes of the matrix by which counts may be told; empty: only the whole.
+        margin: exact share of the items that may have to open beside the draw, such as ``1/50``.
+        retention: terms of retention that are acceptable, word for word as a card's ``retention.value`` has them.
+        terms_days: days for which terms that were read count as known.
+    """
+
+    axes: tuple[str, ...]
+    margin: str
+    retention: tuple[str, ...]
+    terms_days: int
+
+
 class Rules(Record):
     """Every default, in sections as in ``registry/rules.toml``."""
 
@@ -152,6 +168,7 @@ class Rules(Record):
     strata: StrataRules
     guard: GuardRules
     run: RunRules
+    sealed: SealedRules
 
 
 class Benchmark(Record):
@@ -276,6 +293,7 @@ def _out_of_range(rules: Rules) -> Iterator[tuple[tuple[str, str], str, str]]:
     for keys, text in (
         (("split", "first_open"), rules.split.first_open),
         (("rounds", "rotation_open"), rounds.rotation_open),
+        (("sealed", "margin"), rules.sealed.margin),
     ):
         if not _is_share(text):
             yield keys, "is not a share", "Write a fraction between 0 and 1, such as 2/5"
@@ -333,6 +351,7 @@ def _scoring_out_of_range(rules: Rules) -> Iterator[tuple[tuple[str, str], str, 
         ("gates", "judge_verdicts"),
         ("strata", "smallest"),
         ("guard", "smallest_cell"),
+        ("sealed", "terms_days"),
         *runs,
     ):
         if getattr(getattr(rules, section), name) < 1:

@@ -16,12 +16,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
+from typing import Annotated
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from lacre.registry.records import Record
 
+CellName = Annotated[str, msgspec.Meta(min_length=1, max_length=120)]
+Reason = Annotated[str, msgspec.Meta(pattern="^[a-z0-9 ;]{1,160}$")]
 ALL = "all"
 """The name of the set of all items."""
 
@@ -57,7 +61,7 @@ class Held:
 class Cell(Record):
     """One set of items whose counts may leave: ``all``, or ``axis=value``; ``items``: their ids, sorted."""
 
-    name: str
+    name: CellName
     items: tuple[str, ...]
 
 
@@ -71,7 +75,7 @@ class Tables(Record, omit_defaults=False):
     """
 
     cells: tuple[Cell, ...]
-    left_out: dict[str, str]
+    left_out: dict[CellName, Reason]
     fewest: int | None
 
 

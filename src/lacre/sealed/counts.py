@@ -17,24 +17,27 @@ from numpy.typing import NDArray
 
 from lacre.registry.records import Record
 from lacre.scoring.outcomes import Outcome
-from lacre.sealed.cells import ALL, Cell
+from lacre.sealed.cells import ALL, Cell, CellName
 
 BAND = 2
 """So near to all or to none a count of correct answers is told as a bound."""
 
 
+ClassName: TypeAlias = Literal["correct", "wrong", "abstention", "refusal", "failure"]
+
+
 class Exact(Record, tag="exact", tag_field="count"):
     """Answers of a cell by class, all of ``items``; classes by name."""
 
-    cell: str
+    cell: CellName
     items: int
-    classes: dict[str, int]
+    classes: dict[ClassName, int]
 
 
 class Bounded(Record, tag="bounded", tag_field="count"):
     """Nearly all or nearly none are correct: at least, or at most, ``correct``."""
 
-    cell: str
+    cell: CellName
     items: int
     side: Literal["at least", "at most"]
     correct: int
@@ -43,9 +46,9 @@ class Bounded(Record, tag="bounded", tag_field="count"):
 class Withheld(Record, tag="withheld", tag_field="count"):
     """No count leaves of this cell."""
 
-    cell: str
+    cell: CellName
     items: int
-    reason: str
+    reason: Literal["with the other counts it would tell of single items"]
 
 
 Count: TypeAlias = Exact | Bounded | Withheld

@@ -8,8 +8,9 @@ five, could be guessed from the hash. Leaves are sorted by column, item and repe
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
-from lacre.digest import canonical, included, inclusion_proof, merkle_root, sha256
+from lacre.digest import canonical, included, inclusion_proofs, merkle_root, sha256
 from lacre.engine.replies import Answered, Failed, Refused, Reply, Truncated
 from lacre.registry.events import Hash, Text
 from lacre.registry.records import Record
@@ -30,21 +31,28 @@ class Said(Record, omit_defaults=False):
     """
 
     part: str
-    kind: str
+    kind: Literal["answered", "refused", "truncated", "failed"]
     text: str
     cause: str | None = None
 
 
 class Score(Record, omit_defaults=False):
-    """One committed score. ``score``: a decimal of an open item, none where the class says all."""
+    """One committed score.
+
+    Attributes:
+        outcome: the class; of an item with parts, the one that all of them share.
+        score: a decimal of an open item, none where the class says all.
+        by: the rule read it, or it counts as was said for what the rule cannot read.
+    """
 
     run: Text
     column: Text
     item: Text
     repetition: int
-    outcome: Outcome | None
+    outcome: Outcome
     score: str | None
     reply_sha256: Hash
+    by: Literal["rule", "said"] = "rule"
 
 
 class OpenedScore(Record, omit_defaults=False):
@@ -97,13 +105,14 @@ def leaf(score: Score, nonce: bytes) -> bytes:
     return PREFIX + nonce + canonical(score)
 
 
-def _order(score: Score) -> tuple[str, str, int]:
+def order(score: Score) -> tuple[str, str, int]:
+    """By what leaves are sorted: column, item and repetition."""
     return score.column, score.item, score.repetition
 
 
 def leaves(scores: Sequence[Score], nonces: Mapping[tuple[str, str, int], bytes]) -> list[bytes]:
     """The leaves of a run in their order; ``nonces``: by column, item and repetition."""
-    return [leaf(score, nonces[_order(score)]) for score in sorted(scores, key=_order)]
+    return [leaf(score, nonces[order(score)]) for score in sorted(scores, key=order)]
 
 
 def score_root(scores: Sequence[Score], nonces: Mapping[tuple[str, str, int], bytes]) -> str:
@@ -118,19 +127,20 @@ def open_scores(
     opened: frozenset[str],
 ) -> tuple[OpenedScore, ...]:
     """What opens the scores of the items in ``opened``, in the order of the leaves."""
-    ordered = sorted(scores, key=_order)
+    ordered = sorted(scores, key=order)
     tree = leaves(ordered, nonces)
+    places = [place for place, score in enumerate(ordered) if score.item in opened]
+    proofs = inclusion_proofs(tree, places)
     return tuple(
         OpenedScore(
-            score=score,
-            nonce=nonces[_order(score)].hex(),
-            replies=tuple(replies[_order(score)]),
+            score=ordered[place],
+            nonce=nonces[order(ordered[place])].hex(),
+            replies=tuple(replies[order(ordered[place])]),
             place=place,
             size=len(tree),
-            proof=inclusion_proof(tree, place),
+            proof=proof,
         )
-        for place, score in enumerate(ordered)
-        if score.item in opened
+        for place, proof in zip(places, proofs, strict=True)
     )
 
 

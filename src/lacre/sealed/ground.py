@@ -1,0 +1,201 @@
+"""What a sealed run stands on, and what is refused before its first question (SPEC X4 X5, L21)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from fractions import Fraction
+from pathlib import Path
+
+from lacre.errors import InputError
+from lacre.registry import ledger as ledgers
+from lacre.registry.columns import Column
+from lacre.registry.events import Event
+from lacre.registry.ledger import Ledger, Signer
+from lacre.registry.rules import Rules, SealedRules
+from lacre.registry.sealed_runs import SealedRun, sealed_runs
+from lacre.sealed.cells import Cell, CellRule, Held, approve
+from lacre.sealed.records import RoundTables, number_of, read_tables, tables_place
+from lacre.sealing.change import LEDGER
+from lacre.sealing.commitments import Row
+from lacre.sealing.keyring import keyring
+from lacre.sealing.vault import Vault
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ground:
+    """A benchmark in its workspace, as a sealed run finds it.
+
+    Attributes:
+        root: the folder of the workspace.
+        round: the closing that comes next, such as ``exemplo/2``.
+        rows: public rows of the items that are private now: neither void nor replaced.
+        bound: ids of those that may open at the next closing whatever the draw says.
+        signer: signs the ledger's lines.
+    """
+
+    root: Path
+    benchmark: str
+    round: str
+    rules: Rules
+    rows: tuple[Row, ...]
+    bound: frozenset[str]
+    signer: Signer
+
+    @property
+    def ledger_path(self) -> Path:
+        """The ledger of the workspace."""
+        return self.root / LEDGER
+
+    def ledger(self) -> Ledger:
+        """The ledger as it is now."""
+        return ledgers.read(self.ledger_path)
+
+    def runs(self) -> dict[str, SealedRun]:
+        """The sealed runs of the benchmark, by name."""
+        return sealed_runs(self.ledger(), self.benchmark)
+
+    def longer(self, events: Sequence[Event], now: datetime) -> bytes:
+        """The ledger with signed lines added, as bytes."""
+        at = instant(now)
+        ledger = ledgers.appended(self.ledger(), events, at=at, signer=self.signer, where=self.ledger_path)
+        return ledger.content
+
+
+def instant(now: datetime) -> str:
+    """A time as the ledger has it.
+
+    >>> from datetime import UTC
+    >>> instant(datetime(2027, 1, 16, 22, tzinfo=UTC))
+    '2027-01-16T22:00:00Z'
+    """
+    return now.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def terms_of(card: Column, rules: SealedRules, today: date) -> str:
+    """The terms of retention under which a column may be shown private items; judges are columns too.
+
+    Raises:
+        InputError: its card names none, or such as the rules do not accept, or they were read too long ago.
+    """
+    where, fact = f"column '{card.id}'", card.retention
+    if fact is None:
+        what = "its card says nothing of what its vendor keeps of what it is sent, so no private item may go there"
+        raise InputError(
+            where, what, "Write [columns.retention] with value, source and read, from the vendor's terms"
+        )
+    if fact.value not in rules.retention:
+        known = "; ".join(rules.retention) or "none"
+        raise InputError(
+            where,
+            f"terms of retention '{fact.value}' are not among those accepted: {known}",
+            "Agree on others with the vendor, or have them accepted: [sealed] retention in the rules",
+        )
+    try:
+        days = (today - date.fromisoformat(fact.read)).days
+    except ValueError:
+        raise InputError(where, "its terms of retention have no date", "Say when they were read") from None
+    if days < 0:
+        raise InputError(where, f"its terms were read on {fact.read}, a day to come", "Correct the date")
+    if days > rules.terms_days:
+        raise InputError(
+            where,
+            f"its terms were read {days} days ago, and count for {rules.terms_days}",
+            f"Read {fact.source} again, and write the day",
+        )
+    return fact.value
+
+
+def refuse_vault(vault: Vault, ground: Ground) -> None:
+    """Refuse a vault of another workspace, a key that may not sign, and public rows that the vault does not hold.
+
+    Raises:
+        InputError: one of these is so. IntegrityError: a signature on the ledger does not hold.
+    """
+    ledger = ground.ledger()
+    if ledger.workspace is None:
+        raise InputError(ground.ledger_path, "has no line yet", "Begin with `lacre key new`")
+    if vault.workspace != ledger.workspace:
+        raise InputError(vault.folder, "is not the vault of this workspace", "Name the one that is")
+    if ground.signer.fingerprint not in keyring(ledger, ground.ledger_path).active:
+        raise InputError("--key", "may not sign in this ledger", "`lacre key list` has the keys that may")
+    sealed = {row.id: row for row in vault.rows(ground.benchmark)}
+    if strangers := [row.id for row in ground.rows if sealed.get(row.id) != row]:
+        what = f"{len(strangers)} public rows are not those of the vault, such as '{strangers[0]}'"
+        raise InputError(vault.folder, what, "Run `lacre vault check` in the workspace")
+
+
+def refuse_second(runs: Mapping[str, SealedRun], round: str, column: str) -> None:
+    """Refuse a second run of a column in one round: whoever has two may publish the better one.
+
+    Raises:
+        InputError: there is one.
+    """
+    for name, run in runs.items():
+        if (run.intent.round, run.intent.column) != (round, column):
+            continue
+        where = f"column '{column}'"
+        match run.standing:
+            case "under way":
+                raise InputError(
+                    where,
+                    f"run '{name}' of it is under way in {round}",
+                    f"Go on with `lacre run resume {name}`",
+                )
+            case "scored":
+                raise InputError(
+                    where, f"was scored in {round} already, by run '{name}'", "Wait for the next round"
+                )
+            case "given up":
+                what = f"run '{name}' of it was given up in {round}, which counts as its run"
+                raise InputError(where, what, "Wait for the next round")
+
+
+def round_tables(vault: Vault, ground: Ground) -> RoundTables:
+    """The tables of the round: those of its first run, or new ones where this is the first.
+
+    Raises:
+        IntegrityError: the tables of this round or of one before are damaged.
+        InputError: there are no private items.
+    """
+    path = ground.root / tables_place(ground.benchmark, ground.round)
+    if path.exists():
+        return read_tables(path)
+    if not ground.rows:
+        raise InputError(
+            f"benchmark '{ground.benchmark}'", "has no private items", "Seal some with `lacre vault add`"
+        )
+    rules = ground.rules
+    share = rules.split.first_open if number_of(ground.round) == 1 else rules.rounds.rotation_open
+    rule = CellRule(
+        smallest=rules.guard.smallest_cell, share=Fraction(share), margin=Fraction(rules.sealed.margin)
+    )
+    graded = [row for row in ground.rows if vault.sealed(row.id).item.payload.kind == "choice"]
+    held = [Held(id=row.id, cell=row.cell, bound=row.id in ground.bound) for row in graded]
+    return RoundTables(
+        benchmark=ground.benchmark,
+        round=ground.round,
+        items=tuple(sorted(row.id for row in ground.rows)),
+        graded=tuple(sorted(row.id for row in graded)),
+        axes=rules.sealed.axes,
+        smallest=rule.smallest,
+        share=str(rule.share),
+        margin=str(rule.margin),
+        tables=approve(held, rules.sealed.axes, rule, earlier=_earlier(ground)),
+    )
+
+
+def asked_rows(tables: RoundTables, ground: Ground) -> tuple[Row, ...]:
+    """The rows that a run of the round asks: those of its tables that are private still, sorted by id.
+
+    What was sealed since the round's first run waits for the next one, or the two runs would not be of one set.
+    """
+    named = set(tables.items)
+    return tuple(row for row in ground.rows if row.id in named)
+
+
+def _earlier(ground: Ground) -> list[Cell]:
+    """The cells of all rounds before: any of them may be subtracted from this round's."""
+    folder = (ground.root / tables_place(ground.benchmark, ground.round)).parent
+    return [cell for path in sorted(folder.glob("*.json")) for cell in read_tables(path).tables.cells]

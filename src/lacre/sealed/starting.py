@@ -1,0 +1,175 @@
+"""The beginning of a sealed run: its intent in the ledger and its plan in the vault, before anything is sent (X4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import msgspec
+
+from lacre import __version__
+from lacre.digest import sha256
+from lacre.engine.messages import Template
+from lacre.engine.plans import Repetitions, RunRecord, check_questions, items_digest
+from lacre.errors import InputError, IntegrityError, sentence
+from lacre.registry.columns import Column, Exchange
+from lacre.registry.events import RunIntent
+from lacre.registry.sealed_runs import SealedRun
+from lacre.sealed.ground import Ground, asked_rows, refuse_second, refuse_vault, round_tables, terms_of
+from lacre.sealed.questions import SealedQuestions, shuffled
+from lacre.sealed.records import (
+    KeptRun,
+    Undecided,
+    document,
+    public_bytes,
+    tables_place,
+    templates_digest,
+)
+from lacre.sealing.change import LEDGER
+from lacre.sealing.commitments import rows_root
+from lacre.sealing.vault import Vault
+
+PLAN = "run.json"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Plan:
+    """What is to be asked of a column, by the person who starts the run.
+
+    Attributes:
+        budget: dollars as decimal text. ``undecided``: what answers count as that the rule cannot read.
+    """
+
+    card: Column
+    templates: Sequence[Template]
+    repetitions: Repetitions
+    exchange: Exchange | None = None
+    budget: str | None = None
+    undecided: Undecided | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class UnderWay:
+    """A sealed run that began: the vault and the ground it stands on, its plan, and what the ledger says of it."""
+
+    vault: Vault
+    ground: Ground
+    kept: KeptRun
+    run: SealedRun
+
+    @property
+    def name(self) -> str:
+        """The name of the run."""
+        return self.kept.record.id
+
+    @property
+    def questions(self) -> SealedQuestions:
+        """What it asks, in its order."""
+        return SealedQuestions(self.vault, self.kept.items)
+
+    @property
+    def journal(self) -> str:
+        """How errors name its journal."""
+        return f"journal of run {self.name}"
+
+
+def begin(vault: Vault, ground: Ground, plan: Plan, *, now: datetime) -> KeptRun:
+    """Begin a run: tables of the round, intent in the ledger and plan in the vault, all of them or none.
+
+    Raises:
+        InputError: the column's terms do not allow it, it had its run of the round, or an item cannot be asked.
+        IntegrityError: a public file does not hold.
+    """
+    refuse_vault(vault, ground)
+    terms_of(plan.card, ground.rules.sealed, now.date())
+    refuse_second(ground.runs(), ground.round, plan.card.id)
+    tables = round_tables(vault, ground)
+    rows = asked_rows(tables, ground)
+    # Where items go to a column in one order, that order tells which reply is whose to who watches the line.
+    questions = SealedQuestions(vault, shuffled([row.id for row in rows], vault.random(32)))
+    check_questions(questions, [plan.card])
+    name = f"{ground.benchmark}-{plan.card.id}-{now:%Y%m%dT%H%M%SZ}"
+    content = public_bytes(tables)
+    kept = KeptRun(
+        benchmark=ground.benchmark,
+        round=ground.round,
+        record=_record(name, ground, plan, questions, now),
+        items=questions.ids,
+        tables=sha256(content),
+        undecided=plan.undecided,
+    )
+    intent = RunIntent(
+        benchmark=ground.benchmark,
+        run=name,
+        column=plan.card.id,
+        items=len(rows),
+        root=rows_root(rows),
+        templates=templates_digest(plan.templates),
+        round=ground.round,
+        card=plan.card.setting(),
+        tables=kept.tables,
+    )
+    with vault.change(ground.root) as change:
+        change.keep(document(name, PLAN), msgspec.json.encode(kept))
+        change.publish(tables_place(ground.benchmark, ground.round), content)
+        change.publish(LEDGER, ground.longer([intent], now))
+    return kept
+
+
+def kept_run(vault: Vault, name: str) -> KeptRun:
+    """The plan of a run that began.
+
+    Raises:
+        InputError: the vault has none of this name. IntegrityError: it is damaged.
+    """
+    content = vault.document(document(name, PLAN))
+    if content is None:
+        raise InputError(f"run '{name}'", "is no sealed run of this vault", "`lacre run sealed` lists them")
+    kept = _decoded(content)
+    if kept is None:
+        raise IntegrityError(
+            sentence(f"run '{name}'", "its plan in the vault is damaged", "Restore the vault")
+        )
+    return kept
+
+
+def renewed(kept: KeptRun, run: SealedRun, card: Column) -> KeptRun:
+    """The plan with today's card, which may have other prices, another pace or another key.
+
+    Raises:
+        InputError: it asks otherwise than the card that the ledger fixed.
+    """
+    if card.setting() != run.intent.card:
+        raise InputError(
+            f"column '{card.id}'",
+            "its card asks otherwise than when this run began",
+            "Restore it; or give the run up with `lacre run abort`, and wait for the next round",
+        )
+    record = msgspec.structs.replace(kept.record, columns=(card,))
+    return msgspec.structs.replace(kept, record=record)
+
+
+def _record(name: str, ground: Ground, plan: Plan, questions: SealedQuestions, now: datetime) -> RunRecord:
+    return RunRecord(
+        id=name,
+        stage="answers",
+        source=ground.benchmark,
+        created=now.isoformat(timespec="seconds"),
+        version=__version__,
+        columns=(plan.card,),
+        templates=tuple(plan.templates),
+        items=len(questions),
+        items_sha256=items_digest(questions),
+        repetitions=plan.repetitions,
+        exchange=plan.exchange,
+        budget=plan.budget,
+        unstored=True,
+    )
+
+
+def _decoded(content: bytes) -> KeptRun | None:
+    try:
+        return msgspec.json.decode(content, type=KeptRun)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
