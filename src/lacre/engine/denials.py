@@ -85,6 +85,9 @@ _REPORTED_AFTER = re.compile(
     r"^[.)\]\"”]*\s*,\s*(?:(?:segundo|conforme|de\s+acordo\s+com|according\s+to|(?:diz|disse|dizem|afirmam?)(?:\s+[oa]s?)?)\s+"
     rf"(?:[oa]s?\s+|the\s+)?(?:(?:meu|minha|seu|sua|um|uma|my)\s+)?(?:{_PERSON}|gabarito)\b|sem\s+confirmacao)"
 )
+_PARTLY = re.compile(
+    r"^[)\]\"”]*\s*,?\s*(?:(?:mas\s+)?(?:apenas|so|somente)\s+)?(?:em\s+parte|parcialmente|em\s+outr[ao]s?|partly|in\s+part)\b"
+)
 _IF_AFTER = re.compile(
     r"^[.)\]\"”]*\s*(?:\([^)\n]{1,80}\)|[\"“][^\"”\n]{1,80}[\"”]|,[^,.\n]{1,60},)?\s*,?\s*(?:somente\s+|so\s+|apenas\s+|only\s+)?"
     r"(?:se|caso|if|unless|desde\s+que|contanto\s+que|a\s+menos\s+que|salvo\s+se|provided)\s"
@@ -169,7 +172,8 @@ def denied_after(after: str) -> bool:
     (True, True, False)
     """
     return any(
-        pattern.match(after) for pattern in (_AFTER, _AFTER_SIGN, _AFTER_ASIDE, _REST, _REPORTED_AFTER)
+        pattern.match(after)
+        for pattern in (_AFTER, _AFTER_SIGN, _AFTER_ASIDE, _REST, _REPORTED_AFTER, _PARTLY)
     )
 
 
@@ -217,6 +221,7 @@ _BACK = re.compile(
 _BACK_NEXT = re.compile(
     r"^[\W_]*(?:(?:ou\s+nao|or\s+not)\b|(?:nao|no)\s*(?:[,.!…?]|$)|(?:(?:pensando\s+(?:bem|melhor)|ops|opa|espere?|nao|wait|actually|no)\s*[,.!…]\s*)+"
     r"(?:(?:nao|no|errado|wrong|espere?|wait)\b|$)"
+    r"|(?:(?:a\s+)?questao\s+)?(?:foi\s+)?anulad\w+"
     r"|(?:isso|isto|esta|essa|ela|eu)\s+(?:ai\s+)?(?:esta|e|estava|era)\s+(?:errad|incorret|fals)\w*|(?:e|it's|it\s+is)\s+(?:fals|errad|incorret|wrong)\w*|errado\b|wrong\b"
     r"|(?:vamos|vou|deixe-me|let\s+me|let's)\s+(?:verificar|conferir|testar|checar|ver\s+se|check|verify))"
 )

@@ -48,6 +48,8 @@ _SAYS = re.compile(
 _LABEL = re.compile(
     r"\b(?:resposta|answer|gabarito|alternativa|opcao|conclusao|resultado|result|total|valor|solucao|portanto|logo|entao|therefore)\b[^:]{0,30}:\W*$"
 )
+# "2x = 15" is no solution yet.
+_UNSOLVED = re.compile(r"(?:\d\s*[a-z]\w?|\b[a-z]\s*(?:[²³^*/+−-]\s*\d*|\d+))\s*=\s*$")
 _EQUATION = re.compile(r"(?<!\w)(?P<l>[A-Za-z])\s*[=→]\s*$")
 _DENIED = re.compile(r"\b(?:nao|nem|not|never|exceto|errad\w+|incorret\w+|descart\w+)\b")
 
@@ -101,7 +103,7 @@ def _asserted(sentence: Readable, found: Named, options: Mapping[str, str]) -> b
     says = _SAYS.search(before)
     if not says or not _tells(options[found.letter]) or (says["of"] and not figure):
         return False
-    if figure and says[0].startswith(":") and not _LABEL.search(before):
+    if (says[0].startswith(":") and not _LABEL.search(before)) or _UNSOLVED.search(before):
         return False
     if _DENIED.search(before) or denied_before(before) or supposed(before, "", after):
         return False
