@@ -206,9 +206,11 @@ def finish(folder: ProbeFolder, *, as_json: bool, listing: bool = False, plot: P
 
     probe, record = folder.probe(), folder.run.record()
     questions = questions_of(probe)
-    if not state_of(record, questions, folder.run.entries()).complete:
+    state = state_of(record, questions, folder.run.entries())
+    if not state.complete:
+        done, owed = (sum(getattr(each, name) for each in state.columns) for name in ("done", "expected"))
         raise IncompleteError(
-            f"{folder.path}: the probe is not complete, so that nothing is marked. "
+            f"{folder.path}: the probe is not complete ({done:,} of {owed:,} replies), so that nothing is marked. "
             f"Go on with `lacre probe resume {folder.path}`."
         )
     if len(questions) * len(record.columns) >= MANY:
