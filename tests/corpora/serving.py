@@ -7,12 +7,18 @@ import json
 import re
 import threading
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlparse
+
+import datasets.config  # type: ignore[import-untyped]
+import fsspec  # type: ignore[import-untyped]
+import huggingface_hub.constants
+import pytest
 
 RANGE = re.compile(r"bytes=(\d+)-(\d*)")
 
@@ -284,3 +290,17 @@ class Hub(Files):
 def counted(site: Site, method: str = "GET") -> Counter[str]:
     """How often each part was asked for."""
     return Counter(asked for asked in site.asked if asked.startswith(method))
+
+
+@contextmanager
+def in_place_of_the_hub(patch: pytest.MonkeyPatch) -> Iterator[Server]:
+    """A stand-in that everything here takes for the Hub, as HF_ENDPOINT would do where it is set from the start."""
+    system: Any = fsspec.get_filesystem_class("hf")
+    with Server(Hub) as server:
+        for module in (huggingface_hub.constants, datasets.config):
+            for name, value in list(vars(module).items()):
+                if isinstance(value, str) and value.startswith("https://huggingface.co"):
+                    patch.setattr(module, name, value.replace("https://huggingface.co", server.url))
+        system.clear_instance_cache()
+        yield server
+    system.clear_instance_cache()

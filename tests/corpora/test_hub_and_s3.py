@@ -9,15 +9,13 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
-import datasets.config  # type: ignore[import-untyped]
 import fsspec  # type: ignore[import-untyped]
-import huggingface_hub.constants
 import pytest
 import stamina
 import zstandard
 from boto3 import client as boto3_client  # type: ignore[import-untyped]
 from moto.server import ThreadedMotoServer
-from tests.corpora.serving import SHA, Hub, Server
+from tests.corpora.serving import SHA, Server, in_place_of_the_hub
 from tests.corpora.test_remote import ROWS, TEXTS, content, parquet
 
 from lacre.corpora import addresses
@@ -29,6 +27,15 @@ FEW = TEXTS[:50]
 LINES = "".join(json.dumps({"id": f"d{n}", "text": text}) + "\n" for n, text in enumerate(FEW)).encode()
 
 
+PAGES = {
+    "/someone/pages/README.md": b"Sobre o conjunto.",
+    "/someone/pages/.gitattributes": b"*.parquet lfs",
+    "/someone/pages/data/por_Latn/train/000.parquet": parquet(FEW),
+    "/someone/pages/data/por_Latn/train/001.jsonl.zst": zstandard.compress(LINES),
+    "/someone/pages/data/por_Latn_removed/train/000.parquet": parquet(FEW[:7]),
+}
+
+
 @pytest.fixture(autouse=True)
 def _no_waits() -> Iterator[None]:
     with stamina.set_testing(True, attempts=3, cap=True):
@@ -36,24 +43,11 @@ def _no_waits() -> Iterator[None]:
 
 
 @pytest.fixture
-def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Server]:
+def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     """A Hub that everything here takes for the real one."""
-    with Server(Hub) as server:
-        # What HF_ENDPOINT in the environment does when these libraries are loaded.
-        for module in (huggingface_hub.constants, datasets.config):
-            for name, value in list(vars(module).items()):
-                if isinstance(value, str) and value.startswith("https://huggingface.co"):
-                    monkeypatch.setattr(module, name, value.replace("https://huggingface.co", server.url))
-        fsspec.get_filesystem_class("hf").clear_instance_cache()
-        server.site.files = {
-            "/someone/pages/README.md": b"Sobre o conjunto.",
-            "/someone/pages/.gitattributes": b"*.parquet lfs",
-            "/someone/pages/data/por_Latn/train/000.parquet": parquet(FEW),
-            "/someone/pages/data/por_Latn/train/001.jsonl.zst": zstandard.compress(LINES),
-            "/someone/pages/data/por_Latn_removed/train/000.parquet": parquet(FEW[:7]),
-        }
+    with in_place_of_the_hub(monkeypatch) as server:
+        server.site.files = dict(PAGES)
         yield server
-    fsspec.get_filesystem_class("hf").clear_instance_cache()
 
 
 def paths(source: str) -> list[str]:

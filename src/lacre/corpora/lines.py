@@ -54,7 +54,7 @@ def layout(shard: Shard, head: bytes) -> Layout | None:
     Raises:
         InputError: there is no such column, or none that is the text; the message lists the columns.
     """
-    records = list(_records(head))
+    records = list(records_of(head))
     if not records:
         return None
     kinds: dict[str, set[type]] = {}
@@ -69,7 +69,7 @@ def layout(shard: Shard, head: bytes) -> Layout | None:
     return Layout(column, way, identity, _schema(way, identity, kinds))
 
 
-def _records(head: bytes) -> Iterator[dict[str, object]]:
+def records_of(head: bytes) -> Iterator[dict[str, object]]:
     found = 0
     for line in head.removeprefix(BOM).split(b"\n"):
         try:
