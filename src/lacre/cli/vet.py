@@ -14,26 +14,24 @@ import click
 from lacre.cli.holding import IDENTITY
 from lacre.cli.output import LiveLine, example, json_option, print_json, print_table, say
 from lacre.cli.vet_index import index_options, opened, refuse_besides
+from lacre.cli.vet_readings import counted, reading_lines
 from lacre.cli.vet_watch import answer_lines, watch_file
 from lacre.cli.vet_work import Work, check_work, cores, crew, journal, settle, work_options
 from lacre.errors import Exit, InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
-    from lacre.corpora.batches import Unread
     from lacre.registry.items import Candidate
     from lacre.registry.rules import VettingRules
     from lacre.registry.waivers import Waiver
     from lacre.registry.workspace import Workspace
     from lacre.vetting.progress import Progress
-    from lacre.vetting.readings import Reading
     from lacre.vetting.required import Required
     from lacre.vetting.verdicts import ItemVerdict
     from lacre.vetting.vet import Vetting
 
 SHOWN = 40  # rows of items on a terminal; a pipe gets them all
-GAPS = 3  # reasons for which text was not read, named in the summary; the page and --json have all
 COLOURS = {
     "drop": "bold red",
     "unknown": "bold magenta",
@@ -363,14 +361,14 @@ def _print(vetting: Vetting, out: Path | None, as_json: bool) -> None:
         all_of_them = f"; all are in {out / 'verdicts.jsonl'}" if out else "; --out or a pipe gives them all"
         say(f"... and {len(ranked) - len(shown):,} more items{all_of_them}.")
     for reading in vetting.corpora:
-        for line in _reading_lines(reading):
+        for line in reading_lines(reading):
             say(line)
     said = ", ".join(f"{counts[name]:,} {name}" for name in ORDER if counts[name])
-    say(f"{_counted(len(ranked), 'item')}: {said}.")
+    say(f"{counted(len(ranked), 'item')}: {said}.")
     if waived := sum(1 for item in ranked if item.waived and item.verdict.verdict == "keep"):
-        say(f"{_counted(waived, 'item')} kept by waiver.")
+        say(f"{counted(waived, 'item')} kept by waiver.")
     if void := sum(1 for item in ranked if item.void and item.verdict.verdict != "keep"):
-        say(f"{_counted(void, 'item')} with a void waiver: the text changed after it was waived.")
+        say(f"{counted(void, 'item')} with a void waiver: the text changed after it was waived.")
     if out is not None:
         say(f"Look at {out / 'vetting.html'}; verdicts.jsonl and findings.jsonl beside it hold the same.")
         if any(counts[name] for name in ("drop", "review")):
@@ -397,71 +395,6 @@ def _row(item: ItemVerdict, several: bool) -> tuple[str, ...]:
     return verdict.item, verdict.verdict, why, percent(verdict.coverage), f"{top.finding.documents:,}", place
 
 
-def _reading_lines(reading: Reading) -> Iterator[str]:
-    """What was read of one corpus and, below it, what was not."""
-    if not reading.is_reached:
-        gap = reading.unread[0]
-        yield f"{reading.corpus}: not reached: {gap.where}: {gap.reason}."
-        return
-    line = f"{reading.corpus}: {_counted(reading.documents, 'document')}, {_size(reading.bytes)} of text read"
-    if reading.incomplete:
-        line += f"; {_counted(len(reading.incomplete), 'file')} not read to the end"
-    elif reading.unread_bytes:
-        line += f"; {_size(reading.unread_bytes)} ({_share(reading.unread_share)}) not read or unreadable"
-    if reading.nulls:
-        line += f"; {_counted(reading.nulls, 'document')} without text"
-    yield f"{line}."
-    named: dict[str, list[Unread]] = {}
-    for gap in reading.unread:
-        named.setdefault(gap.reason, []).append(gap)
-    lost = sorted(named.values(), key=_weight)
-    for gaps in lost[:GAPS]:
-        yield _gap_line(gaps)
-    # What only has to be said is said; of what was lost, the rest is counted.
-    rest = [gaps for gaps in lost[GAPS:] if _weight(gaps) < NOTHING]
-    for gaps in lost[GAPS:]:
-        if _weight(gaps) >= NOTHING:
-            yield _gap_line(gaps)
-    if more := sum(map(len, rest)) + reading.unread_places - len(reading.unread):
-        yield f"  and {_counted(more, 'more place')}, on the page and in --json"
-
-
-NOTHING = (True, 0)
-"""The weight of what only has to be said."""
-
-
-def _weight(gaps: Sequence[Unread]) -> tuple[bool, int]:
-    """Broken ends first, then what lost most."""
-    return not any(gap.incomplete for gap in gaps), -sum(gap.bytes for gap in gaps)
-
-
-def _gap_line(gaps: Sequence[Unread]) -> str:
-    """One line for places with one reason."""
-    size = sum(gap.bytes for gap in gaps)
-    line = f"  {'noticed' if _weight(gaps) >= NOTHING else 'not read'}: {gaps[0].where}: {gaps[0].reason}"
-    # How much a broken end held is anybody's guess.
-    said = [_size(size)] if size and not gaps[0].incomplete else []
-    if len(gaps) > 1:
-        said.append(f"with {len(gaps) - 1:,} more like it")
-    return line + (f" ({', '.join(said)})" if said else "")
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")
-
-
-def _size(size: int) -> str:
-    """Bytes as the page says them, with plain blanks."""
-    from lacre.report import words  # noqa: PLC0415
-
-    return words.size(size)[1].replace("\xa0", " ")
-
-
-def _share(share: float) -> str:
-    """A share that was lost; never rounded down to nothing."""
-    return f"{share:.2%}" if share >= 0.00005 else "under 0.01%"
-
-
 class _Meter:
     """Progress on stderr: one line that renews itself on a terminal, else a line every ten seconds."""
 
@@ -473,7 +406,7 @@ class _Meter:
 
     def index(self) -> None:
         """Say at once that the items are being indexed, which may take seconds."""
-        self.line.show(f"Indexing {_counted(self.items, 'item')} ...")
+        self.line.show(f"Indexing {counted(self.items, 'item')} ...")
 
     def __call__(self, progress: Progress) -> None:
         """Show how far the scan is, now and then."""
@@ -489,10 +422,10 @@ class _Meter:
     def _line(self, progress: Progress, seconds: float) -> str:
         parts = [
             f"{progress.share:.0%}",
-            f"{progress.shards:,} of {_counted(progress.of_shards, 'shard')}",
+            f"{progress.shards:,} of {counted(progress.of_shards, 'shard')}",
             f"{progress.text / 1e6:,.0f} MB of text",
             *([f"{progress.text / 1e6 / seconds:,.0f} MB/s"] if seconds else []),
-            _counted(progress.matches, "match").replace("matchs", "matches"),
+            counted(progress.matches, "match").replace("matchs", "matches"),
         ]
         if seconds >= 1 and 0 < progress.share < 1:
             parts.append(f"about {_time(seconds * (1 - progress.share) / progress.share)} left")
