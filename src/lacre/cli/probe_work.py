@@ -176,8 +176,7 @@ def _work(
 
 def _stopped(state: RunState, folder: ProbeFolder, *, as_json: bool) -> int:
     """Say why a probe is not complete; the exit code."""
-    from lacre.cli.run_tables import print_state  # noqa: PLC0415
-    from lacre.cli.runs import _todo  # noqa: PLC0415
+    from lacre.cli.run_tables import print_state, todo_of  # noqa: PLC0415
 
     if as_json:
         print_json({"probe": str(folder.path), "state": state})
@@ -185,7 +184,7 @@ def _stopped(state: RunState, folder: ProbeFolder, *, as_json: bool) -> int:
         print_state(state)
     halted = [column.halted for column in state.columns if column.halted is not None]
     for halt in halted:
-        say(f"lacre: column '{halt.column}': {halt.detail}. {_todo(halt.reason)}")
+        say(f"lacre: column '{halt.column}': {halt.detail}. {todo_of(halt.reason)}")
     money = " --budget USD" if state.budget_reached else ""
     say(
         f"What is done is kept, and nothing is marked yet. Go on with: lacre probe resume {folder.path}{money}"
