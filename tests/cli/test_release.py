@@ -33,7 +33,19 @@ from lacre.release.verify import LEDGER, verify
 
 SECRET = "O guarda-chuva violeta do violoncelista sumiu na segunda barca das onze e meia"
 SHORT = "Quantos bules amarelos o ourives banguela poliu?"
-PICTURE = b"\x89PNG\r\n\x1a\n" + b"a private figure" * 40
+
+
+def chunk(kind: bytes, content: bytes) -> bytes:
+    return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+
+
+def png(*more: bytes) -> bytes:
+    """A picture of one grey point."""
+    head = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 1, 1, 8, 0, 0, 0, 0))
+    return head + b"".join(more) + chunk(b"IDAT", zlib.compress(b"\0\x80")) + chunk(b"IEND", b"")
+
+
+PICTURE = png()
 BUILD = ["--key", "../team.key", "--vault", "../vault", "--identity", "../operator.txt"]
 
 
@@ -65,10 +77,6 @@ def build(name: str = "r1", *more: str) -> int:
     return run(["release", "build", name, *BUILD, *more])
 
 
-def chunk(kind: bytes, content: bytes) -> bytes:
-    return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
-
-
 def in_a_template(root: Path) -> tuple[str, ...]:
     folder = root / "registry/templates"
     folder.mkdir(exist_ok=True)
@@ -90,10 +98,7 @@ def in_a_base64_field(root: Path) -> tuple[str, ...]:
 
 
 def in_a_picture_s_metadata(root: Path) -> tuple[str, ...]:
-    png = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 1, 1, 8, 0, 0, 0, 0))
-    png += chunk(b"tEXt", b"Comment\0" + SECRET.encode("latin-1"))
-    png += chunk(b"IDAT", zlib.compress(b"\0\0")) + chunk(b"IEND", b"")
-    (root / "figura.png").write_bytes(png)
+    (root / "figura.png").write_bytes(png(chunk(b"tEXt", b"Comment\0" + SECRET.encode("latin-1"))))
     return ("--results", "figura.png")
 
 
