@@ -33,6 +33,7 @@ from lacre.cli.run_tables import (
     todo_of,
 )
 from lacre.cli.sealed_ground import means_of, refuse_open, refuse_sealed, sealed_options
+from lacre.cli.sealed_scores import abort, check_scores, open_scores, sealed
 from lacre.errors import Exit
 
 if TYPE_CHECKING:
@@ -60,6 +61,10 @@ def run() -> None:
     \b
     Exit codes: 0 complete, 4 a column was stopped or gave nothing but failures, 5 not complete, 130 interrupted.
     """
+
+
+for _command in (sealed, abort, open_scores, check_scores):
+    run.add_command(_command)
 
 
 @run.command(epilog=example("lacre run start exemplo --column local --out runs/first"))

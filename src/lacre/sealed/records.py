@@ -56,6 +56,13 @@ class RoundTables(Record, omit_defaults=False):
     format: Literal["lacre-sealed-tables-1"] = "lacre-sealed-tables-1"
 
 
+class Times(Record, omit_defaults=False):
+    """How often an item was asked, by its kind."""
+
+    choice: Annotated[int, msgspec.Meta(ge=1, le=1000)]
+    open: Annotated[int, msgspec.Meta(ge=1, le=1000)]
+
+
 class PublicRun(Record, omit_defaults=False):
     """All that may be known of a sealed run. What is not a field here does not leave.
 
@@ -83,7 +90,7 @@ class PublicRun(Record, omit_defaults=False):
     intent: Hash
     items: Number
     items_root: Hash
-    repetitions: dict[Literal["choice", "open"], Number]
+    repetitions: Times
     undecided: Undecided | None
     undecided_answers: Number
     ungraded: Number
