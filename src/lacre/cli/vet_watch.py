@@ -36,6 +36,7 @@ def watch_file(
     from lacre.registry.intake import candidates  # noqa: PLC0415 - keeps --help fast
     from lacre.vetting.watch import saves  # noqa: PLC0415
 
+    desk.warm()
     first = True
     for is_there in saves(path, wait=time.sleep):
         if not is_there:
@@ -121,6 +122,7 @@ def answer_lines(
 
     Returns the code of the worst: bad input, then incomplete, then a finding.
     """
+    desk.warm()
     worst = Exit.CLEAN
     for number, line in enumerate(lines, 1):
         if not line.strip():

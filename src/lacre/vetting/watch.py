@@ -11,15 +11,20 @@ from typing import NamedTuple
 
 import msgspec
 
-from lacre.registry.items import Candidate
+from lacre.overlap.index import index_items
+from lacre.overlap.runs import Scratch, runs
+from lacre.overlap.winnow import item_grams
+from lacre.registry.items import Candidate, Payload
 from lacre.registry.rules import VettingRules
 from lacre.registry.verdicts import Finding, Verdict
 from lacre.registry.waivers import Waiver
 from lacre.vetting.indexed import Lookup
+from lacre.vetting.presented import presented
 from lacre.vetting.verdicts import ItemVerdict
 from lacre.vetting.vet import vet
 
 POLL = 0.05  # seconds between two looks at the file
+WARM = "O relojoeiro da praça guardou dez parafusos azuis numa caixa de fósforos vazia e perdeu a chave dela."
 PATIENCE = 1.0  # seconds that a file may be gone between the two steps of a save
 
 
@@ -86,6 +91,21 @@ class Desk:
     phrases: Sequence[str] = ()
     waivers: Sequence[Waiver] = ()
     known: dict[str, tuple[bytes, ItemVerdict]] = field(default_factory=dict)
+
+    def warm(self) -> None:
+        """Search once for a made-up item in its own words, so that the first answer does not wait for programs to load."""
+        import pyarrow as pa  # noqa: PLC0415 - heavy
+
+        item = Candidate(id="warm", payload=Payload(kind="open", stem=WARM))
+        index = index_items(
+            [presented(item)],
+            min_words=self.rules.short_min_words,
+            min_bits=self.rules.short_min_bits,
+            rare_min_words=self.rules.rare_min_words,
+            rarity=self.lookup.rarity,
+        )
+        item_grams(index.table)
+        runs(index, pa.array([WARM], pa.large_string()), Scratch.make(), align_from=self.rules.rare_review)
 
     def vetted(self, items: Sequence[Candidate]) -> list[ItemVerdict]:
         """The verdicts of items, in their order."""
