@@ -93,7 +93,7 @@ class Desk:
     known: dict[str, tuple[bytes, ItemVerdict]] = field(default_factory=dict)
 
     def warm(self) -> None:
-        """Search once for a made-up item in its own words, so that the first answer does not wait for programs to load."""
+        """Search once for a made-up item in its own words, so that the first answer does not wait to be loaded."""
         import pyarrow as pa  # noqa: PLC0415 - heavy
 
         item = Candidate(id="warm", payload=Payload(kind="open", stem=WARM))
