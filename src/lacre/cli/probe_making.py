@@ -13,8 +13,8 @@ from lacre.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lacre.probe.completion import Mode
-    from lacre.probe.controls import Subject
+    from lacre.probe.completion import Mode, Probe
+    from lacre.probe.controls import Balance, Subject
     from lacre.probe.folders import AnyProbe
     from lacre.probe.freshness import ExamsFreshness
     from lacre.registry.items import Item
@@ -45,8 +45,7 @@ def completion_probe(
     """The completion probe of a layer, with its controls."""
     from lacre.probe import completion as probing  # noqa: PLC0415
     from lacre.probe.controls import matched  # noqa: PLC0415
-    from lacre.probe.cuts import CUTS, HALF, cut  # noqa: PLC0415
-    from lacre.probe.telling import telling  # noqa: PLC0415
+    from lacre.probe.cuts import CUTS, HALF  # noqa: PLC0415
     from lacre.registry.boilerplate import read_phrases  # noqa: PLC0415
     from lacre.text import words  # noqa: PLC0415
 
@@ -75,21 +74,34 @@ def completion_probe(
         pool=len(pool),
         same_group=found.balance.same_group,
     )
-    reasons = Counter(telling(cut(each.text, HALF), phrases).why_not for each in items)
-    skipped = {reason: count for reason, count in sorted(reasons.items()) if reason}
-    remarks = [f"{len(asked_for):,} of {len(items):,} items of layer {layer} can be probed"]
-    remarks += [f"{count:,} cannot be probed: {reason}" for reason, count in skipped.items()]
-    remarks.append(
-        f"{len(found.controls):,} controls ({sources}), of {len(pool):,} that there are; "
-        f"{found.balance.same_group:,} matched in subject; mean length {found.balance.control_words:.0f} words, "
-        f"items {found.balance.item_words:.0f}"
+    return Made(
+        probe=probe,
+        stage=probing.STAGE,
+        source=f"{name}, layer {layer}",
+        remarks=_remarks(probe, items, len(asked_for), found.balance),
     )
-    if not found.controls:
-        remarks.append(
-            "Without new items the controls are official items after a column's declared cutoff, or else replies held "
-            "against other items' rests, which say less"
+
+
+def _remarks(probe: Probe, items: Sequence[Subject], judgeable: int, balance: Balance) -> tuple[str, ...]:
+    """What a person should know of a completion probe before it is asked."""
+    from lacre.probe.cuts import HALF, cut  # noqa: PLC0415
+    from lacre.probe.telling import telling  # noqa: PLC0415
+
+    reasons = Counter(telling(cut(each.text, HALF), probe.phrases).why_not for each in items)
+    told = [f"{judgeable:,} of {len(items):,} items of layer {probe.layer} can be probed"]
+    told += [f"{count:,} cannot be probed: {reason}" for reason, count in sorted(reasons.items()) if reason]
+    if balance.controls:
+        told.append(
+            f"{balance.controls:,} controls ({probe.controls_source}), of {balance.pool:,} that can be probed; "
+            f"{balance.same_group:,} matched in subject; mean length {balance.control_words:.0f} words, "
+            f"items {balance.item_words:.0f}"
         )
-    return Made(probe=probe, stage=probing.STAGE, source=f"{name}, layer {layer}", remarks=tuple(remarks))
+    else:
+        told.append(
+            f"No controls ({probe.controls_source}): official items after a column's declared cutoff take their "
+            "place, or else replies held against other items' rests, which say less"
+        )
+    return tuple(told)
 
 
 def options_probe(

@@ -162,9 +162,7 @@ def _work(
         state = going.work()
     except KeyboardInterrupt:
         meter.close()
-        if going is not None and going.under_way:
-            say(f"{going.under_way:,} prompts were under way: their replies are lost, and may be billed.")
-        say(f"Every reply that came is kept. Go on with: lacre probe resume {folder.path}")
+        _say_interrupted(going.under_way if going is not None else 0, folder)
         raise
     finally:
         meter.close()
@@ -172,6 +170,12 @@ def _work(
     if state.complete:
         return finish(folder, as_json=as_json)
     return _stopped(state, folder, as_json=as_json)
+
+
+def _say_interrupted(under_way: int, folder: ProbeFolder) -> None:
+    if under_way:
+        say(f"{under_way:,} prompts were under way: their replies are lost, and may be billed.")
+    say(f"Every reply that came is kept. Go on with: lacre probe resume {folder.path}")
 
 
 def _stopped(state: RunState, folder: ProbeFolder, *, as_json: bool) -> int:

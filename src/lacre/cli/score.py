@@ -132,13 +132,14 @@ def score(
         bins=bins,
         on_progress=meter.scored,
     )
-    splits = None
+    splits = sides = None
     if verdicts is not None:
         rng = np.random.default_rng(seed)
         splits = with_and_without(
             answers, verdicts, rng=rng, draws=draws, level=level, method=cast("Method", method)
         )
-    sides = before_and_after(answers, *dates, level=level) if dates is not None else None
+    if dates is not None:
+        sides = before_and_after(answers, *dates, level=level)
     meter.close()
     if as_json:
         _print_json(found, splits, sides)
@@ -180,7 +181,7 @@ class ScoreMeter:
     def reading(self) -> None:
         """Say what is being read, where that takes a while."""
         if self._size >= LARGE:
-            self._line.show(f"reading {self._names}, {self._size / 1e6:,.0f} MB")
+            say(f"Reading {self._names}, {self._size / 1e6:,.0f} MB ...")
 
     def scored(self, done: int, parts: int) -> None:
         """Say how many columns and strata have been scored, now and then."""

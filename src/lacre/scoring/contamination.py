@@ -8,6 +8,7 @@ easier it is.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -145,43 +146,44 @@ def with_and_without(
     'undefined: no item was seen'
     """
     seed = int(rng.integers(0, 2**63))
-    found = []
-    for column, own in by_column(answers).items():
-        verdicts = {answer.item: _verdict(answer, marks) for answer in own}
-        left = [answer for answer in own if verdicts[answer.item] != "seen"]
-        every = metrics(own, rng=np.random.default_rng(seed), draws=draws, level=level, method=method)
-        rest = (
-            metrics(left, rng=np.random.default_rng(seed), draws=draws, level=level, method=method).headline
-            if left
-            else _nothing("every item was seen")
-        )
-        values = {item: runs[0] for item, runs in item_values(own).items()}
-        groups: dict[Verdict, list[float]] = {"seen": [], "not_reproduced": [], "not_probed": []}
-        for item, value in values.items():
-            groups[verdicts[item]].append(value)
-        unseen = [value for item, value in values.items() if verdicts[item] != "seen"]
-        generator = np.random.default_rng(seed)
-        found.append(
-            SeenSplit(
-                column=column,
-                items=len(items_of(own)),
-                seen=len(groups["seen"]),
-                not_reproduced=len(groups["not_reproduced"]),
-                not_probed=len(groups["not_probed"]),
-                everything=every.headline,
-                without=rest,
-                difference=_paired(groups["seen"], unseen, generator, draws=draws, level=level),
-                ahead=gap(groups["seen"], unseen, level=level)
-                if groups["seen"] and unseen
-                else _neither(groups["seen"], len(values)),
-            )
-        )
-    return tuple(found)
+    measure = partial(_split, draws=draws, level=level, method=method)
+    return tuple(
+        measure(own, {answer.item: _verdict(answer, marks) for answer in own}, seed)
+        for own in by_column(answers).values()
+    )
 
 
-def _nothing(reason: str) -> Headline:
-    none = Undefined(reason=reason, n=0)
-    return Headline(accuracy=none, error_when_attempted=none, abstention=none)
+def _split(
+    own: Sequence[Answer],
+    verdicts: Mapping[str, Verdict],
+    seed: int,
+    *,
+    draws: int,
+    level: float,
+    method: Method,
+) -> SeenSplit:
+    """One column's metrics with and without the items that it has seen; everything from one seed."""
+    left = [answer for answer in own if verdicts[answer.item] != "seen"]
+    measure = partial(metrics, draws=draws, level=level, method=method)
+    groups: dict[Verdict, list[float]] = {"seen": [], "not_reproduced": [], "not_probed": []}
+    values = {item: runs[0] for item, runs in item_values(own).items()}
+    for item, value in values.items():
+        groups[verdicts[item]].append(value)
+    seen = groups["seen"]
+    unseen = [value for item, value in values.items() if verdicts[item] != "seen"]
+    lone = _neither(seen, len(values))
+    nothing = Headline(accuracy=lone, error_when_attempted=lone, abstention=lone)
+    return SeenSplit(
+        column=own[0].column,
+        items=len(values),
+        seen=len(seen),
+        not_reproduced=len(groups["not_reproduced"]),
+        not_probed=len(groups["not_probed"]),
+        everything=measure(own, rng=np.random.default_rng(seed)).headline,
+        without=measure(left, rng=np.random.default_rng(seed)).headline if left else nothing,
+        difference=_paired(seen, unseen, np.random.default_rng(seed), draws=draws, level=level),
+        ahead=gap(seen, unseen, level=level) if seen and unseen else lone,
+    )
 
 
 def _neither(seen: Sequence[float], n: int) -> Undefined:
