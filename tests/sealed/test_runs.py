@@ -1,0 +1,370 @@
+"""Sealed runs from their beginning to their end: what is written before, what leaves after (SPEC X4 X5)."""
+
+from __future__ import annotations
+
+import errno
+import os
+import resource
+import signal
+from collections.abc import Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from tests.engine.server import Say, Seen, Send, Server, always
+from tests.sealed.making import TERMS, Sealing, items, sealing, varied
+from tests.sealing.making import private
+
+from lacre.errors import IncompleteError, InputError, IntegrityError
+from lacre.registry import ledger as ledgers
+from lacre.registry.events import Exposure, RunAbort, RunIntent, RunResult
+from lacre.registry.items import Image, Part, Payload
+from lacre.registry.sealed_runs import sealed_runs, strays
+from lacre.sealed.counts import Exact
+from lacre.sealed.ending import REPLIES, SCORES, give_up, scores_of, tidy
+from lacre.sealed.records import document, read_run, read_tables, run_place, tables_place
+from lacre.sealed.starting import PLAN, kept_run, renewed
+from lacre.sealing.inspection import inspect
+from lacre.sealing.keys import key_from
+from lacre.sealing.logs import SealedLog
+from lacre.sealing.vault import Vault
+
+
+def events(sealed: Sealing, kind: type) -> list[Any]:
+    return [line.event for line in sealed.play.public.ledger.lines if isinstance(line.event, kind)]
+
+
+def test_a_run_tells_its_intent_first_and_its_counts_last(sealed: Sealing, server: Server) -> None:
+    record = sealed.run()
+    lines = sealed.play.public.ledger.lines
+    kinds = [type(line.event) for line in lines[-4:]]
+    assert kinds == [RunIntent, Exposure, Exposure, RunResult]
+    assert all(line.sig for line in lines[-4:])
+    assert len(server.seen) == 120
+    assert [count.cell for count in record.counts] == ["all", "area=direito", "area=saude"]
+    whole = record.counts[0]
+    assert isinstance(whole, Exact)
+    assert sum(whole.classes.values()) == whole.items == record.leaves == 120
+    assert read_run(sealed.root / run_place("exemplo", record.run)) == record
+    shown = {item for event in events(sealed, Exposure) for item in event.items}
+    assert shown == {f"p{n:04d}" for n in range(120)}
+
+
+def test_vendors_are_asked_to_store_nothing(sealed: Sealing, server: Server) -> None:
+    sealed.run()
+    assert all(seen.body["store"] is False for seen in server.seen)
+
+
+def test_items_are_asked_in_an_order_that_their_ids_do_not_tell(sealed: Sealing, server: Server) -> None:
+    sealed.run()
+    order = [seen.text.split("farol ")[1][:5] for seen in server.seen]
+    assert sorted(order) == [f"p{n:04d}" for n in range(120)]
+    assert order != sorted(order)
+    with sealed.play.vault() as vault:
+        kept = kept_run(vault, next(iter(sealed_runs(sealed.play.public.ledger, "exemplo"))))
+    assert kept.items != tuple(sorted(kept.items))
+
+
+def test_the_vault_holds_replies_and_scores_and_no_log_is_left(sealed: Sealing) -> None:
+    record = sealed.run()
+    with sealed.play.vault() as vault:
+        assert {document(record.run, name) for name in (PLAN, REPLIES, SCORES)} <= set(vault.documents())
+        assert not list((vault.folder / "logs").iterdir())
+        assert not inspect(vault).faults
+
+
+def test_an_item_counts_as_shown_before_it_leaves(sealed: Sealing, server: Server) -> None:
+    late: list[str] = []
+
+    def watching(seen: Seen) -> Any:
+        shown = {item for event in events(sealed, Exposure) for item in event.items}
+        if (item := seen.text.split("farol ")[1][:5]) not in shown:
+            late.append(item)
+        return varied(seen)
+
+    server.script = watching
+    try:
+        sealed.run()
+    finally:
+        server.script = varied
+    assert not late
+
+
+def test_a_column_has_one_run_in_a_round(sealed: Sealing) -> None:
+    name = sealed.begin()
+    with pytest.raises(InputError, match=f"run '{name}' of it is under way in exemplo/1"):
+        sealed.begin()
+    sealed.work(name)
+    sealed.finish(name)
+    with pytest.raises(InputError, match="was scored in exemplo/1 already"):
+        sealed.begin()
+    sealed.close()
+    assert sealed.begin() != name
+
+
+def test_a_run_that_was_given_up_counts_and_is_public(sealed: Sealing) -> None:
+    name = sealed.begin()
+    with sealed.going(name) as (going, log):
+        with pytest.raises(InputError, match="is empty"):
+            give_up(going, " ", log, now=sealed.now())
+        assert give_up(going, "the vendor withdrew the model", log, now=sealed.now()) == 0
+        assert tidy(going.vault, going.ground.runs()) == (name,)
+    assert events(sealed, RunAbort)[0].reason == "the vendor withdrew the model"
+    with pytest.raises(InputError, match="which counts as its run"):
+        sealed.begin()
+
+
+def test_all_columns_of_a_round_have_the_same_tables_and_items(sealed: Sealing) -> None:
+    first = sealed.run()
+    sealed.play.add(items(500, 20), "b2")
+    sealed.play.void(["p0003"])
+    second = sealed.run(card=msgspec.structs.replace(sealed.column, id="outra"))
+    assert first.tables == second.tables
+    # The void item is asked no more, and what was sealed since waits for the next round.
+    assert (first.items, second.items) == (120, 119)
+    tables = read_tables(sealed.root / tables_place("exemplo", "exemplo/1"))
+    assert len(tables.items) == 120
+
+
+@pytest.mark.parametrize(
+    ("terms", "what"),
+    [
+        (None, "says nothing of what its vendor keeps"),
+        ({"value": "thirty days"}, "'thirty days' are not among those accepted: no retention; zero data"),
+        ({"read": "2018-12-30"}, "were read 367 days ago, and count for 366"),
+        ({"read": "2020-02-01"}, "a day to come"),
+        ({"read": "soon"}, "have no date"),
+    ],
+)
+def test_terms_of_retention_must_be_there_accepted_and_fresh(
+    sealed: Sealing, terms: dict[str, str] | None, what: str, server: Server
+) -> None:
+    fact = None if terms is None else msgspec.structs.replace(TERMS, **terms)
+    with pytest.raises(InputError, match=what):
+        sealed.begin(card=msgspec.structs.replace(sealed.column, retention=fact))
+    assert not events(sealed, RunIntent)
+    assert not server.seen
+
+
+def test_images_that_only_data_would_show_are_refused_before_anything_is_written(
+    tmp_path: Path, server: Server
+) -> None:
+    picture = Image(file="a.png", sha256="0" * 64, caption="Um farol.")
+    payload = Payload(
+        kind="choice", stem="Que farol é?", options={"A": "Um", "B": "Dois"}, key="A",
+        images=(picture,),
+    )  # fmt: skip
+    sealed = sealing(tmp_path, server.endpoint("openai"), 4, more=[private("q1", payload=payload)])
+    with pytest.raises(InputError, match="an image of an item: is missing"):
+        sealed.begin(card=msgspec.structs.replace(sealed.column, images="inline"))
+    assert not events(sealed, RunIntent)
+
+
+def test_a_key_that_may_not_sign_and_rows_that_differ_are_refused(sealed: Sealing) -> None:
+    own = sealed.play.key
+    sealed.play.key = key_from(bytes([9]) * 32)
+    with pytest.raises(InputError, match="may not sign in this ledger"):
+        sealed.begin()
+    sealed.play.key = own
+    place = sealed.root / "registry/exemplo/private/commitments.jsonl"
+    place.write_text(place.read_text().replace('"b1"', '"b9"', 1))
+    with pytest.raises(InputError, match="1 public rows are not those of the vault, such as 'p0000'"):
+        sealed.begin()
+
+
+def test_a_benchmark_without_private_items_has_no_sealed_run(tmp_path: Path, server: Server) -> None:
+    sealed = sealing(tmp_path, server.endpoint("openai"), 0)
+    with pytest.raises(InputError, match="has no private items"):
+        sealed.begin()
+
+
+class Faulty:
+    """A log that fails at one of its frames: before it, in the middle of it, or after."""
+
+    def __init__(self, vault: Vault, name: str, *, at: int, how: str, act: Any) -> None:
+        self.log = SealedLog(vault, name)
+        self.left, self.how, self.act = at, how, act
+
+    def append(self, lines: Sequence[bytes]) -> None:
+        self.left -= 1
+        if self.left == -1 and self.how == "before":
+            self.act()
+        if self.left == -1 and self.how == "half":
+            before = self.log.path.stat().st_size
+            self.log.append(lines)
+            after = self.log.path.stat().st_size
+            os.truncate(self.log.path, before + (after - before) // 2)
+            self.act()
+        self.log.append(lines)
+        if self.left == -1:
+            self.act()
+
+    def lines(self) -> Any:
+        return self.log.lines()
+
+    def close(self) -> None:
+        self.log.close()
+
+
+def kill() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@pytest.mark.parametrize("how", ["before", "half", "after"])
+def test_a_run_that_was_killed_at_any_frame_goes_on_and_repeats_nothing(
+    tmp_path: Path, server: Server, how: str
+) -> None:
+    server.seen.clear()
+    sealed = sealing(tmp_path, server.endpoint("openai"), 6)
+    sealed.column = msgspec.structs.replace(sealed.column, concurrency=1)
+    name = sealed.begin()
+    deaths = 0
+    for at in range(10):
+        child = os.fork()
+        if child == 0:
+            code = 1
+            try:
+                # One frame is written in each life before it ends, so that every frame is met.
+                sealed.work(name, lambda v, n: Faulty(v, n, at=1, how=how, act=kill))
+                code = 0
+            finally:
+                os._exit(code)
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        if code == 0:
+            break
+        assert code == -signal.SIGKILL, at
+        deaths += 1
+        with sealed.play.vault() as vault:
+            assert not inspect(vault).faults
+    assert deaths
+    sealed.play.now += timedelta(minutes=10)  # the clock of the lives that ended went on
+    assert sealed.work(name).complete
+    record = sealed.finish(name)
+    assert record.leaves == 6
+    asked = [seen.text for seen in server.seen]
+    # What came and was cut off is asked again; what was kept never is.
+    assert len(asked) - len(set(asked)) <= 2 * deaths
+    with sealed.play.vault() as vault:
+        lines = (vault.document(document(name, REPLIES)) or b"").splitlines()
+    assert len(lines) == len(set(lines)) == 6
+
+
+def test_a_full_disk_stops_the_run_and_nothing_is_lost(sealed: Sealing) -> None:
+    name = sealed.begin()
+
+    def full() -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with pytest.raises(IncompleteError, match="a reply could not be written"):
+        sealed.work(name, lambda v, n: Faulty(v, n, at=3, how="before", act=full))
+    assert sealed.work(name).complete
+    assert sealed.finish(name).leaves == 120
+
+
+def test_a_ledger_that_cannot_be_written_stops_the_run_before_the_item_leaves(
+    sealed: Sealing, server: Server
+) -> None:
+    name = sealed.begin()
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            most = (sealed.root / "registry/ledger.jsonl").stat().st_size + 200
+            resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+            try:
+                sealed.work(name)
+            except IncompleteError as error:
+                code = 0 if "so nothing more is sent" in str(error) and "ulimit -f" in str(error) else 2
+        finally:
+            os._exit(code)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert not server.seen
+    assert not events(sealed, Exposure)
+
+
+def test_a_column_that_is_stopped_is_gone_on_with(sealed: Sealing, server: Server) -> None:
+    name = sealed.begin()
+    server.script = always(Send.json(401, {"error": {"message": "no"}}))
+    try:
+        state = sealed.work(name)
+    finally:
+        server.script = varied
+    assert not state.complete
+    assert state.columns[0].halted is not None
+    # Only what may have been sent counts as shown.
+    assert sum(len(event.items) for event in events(sealed, Exposure)) == 64
+    assert sealed.work(name).complete
+    assert sum(len(event.items) for event in events(sealed, Exposure)) == 120
+    assert sealed.finish(name).leaves == 120
+
+
+def test_a_run_goes_on_with_another_pace_and_not_with_another_model(sealed: Sealing) -> None:
+    name = sealed.begin()
+    with sealed.going(name) as (going, _):
+        slower = msgspec.structs.replace(sealed.column, concurrency=1)
+        assert renewed(going.kept, going.run, slower).record.columns == (slower,)
+        other = msgspec.structs.replace(sealed.column, model="modelo-2")
+        with pytest.raises(InputError, match="asks otherwise than when this run began"):
+            renewed(going.kept, going.run, other)
+
+
+def test_a_run_whose_items_opened_cannot_go_on(sealed: Sealing) -> None:
+    name = sealed.begin()
+    sealed.close()
+    with pytest.raises(InputError, match="no item"):
+        sealed.work(name)
+    with pytest.raises(InputError, match="is no sealed run of this vault"), sealed.play.vault() as vault:
+        kept_run(vault, "another")
+
+
+def test_tables_that_were_changed_in_mid_run_stop_its_end(sealed: Sealing) -> None:
+    name = sealed.begin()
+    assert sealed.work(name).complete
+    place = sealed.root / tables_place("exemplo", "exemplo/1")
+    kept = place.read_bytes()
+    place.write_bytes(kept.replace(b'"smallest": 20', b'"smallest": 21'))
+    with pytest.raises(IntegrityError, match="is not what this run began with"):
+        sealed.finish(name)
+    place.write_bytes(kept[:-30])
+    with pytest.raises(IntegrityError, match="is no public record of a sealed run"):
+        sealed.finish(name)
+    place.write_bytes(kept)
+    assert sealed.finish(name).leaves == 120
+
+
+def test_open_items_are_committed_and_not_counted(tmp_path: Path, server: Server) -> None:
+    parts = (Part(id="a", prompt="Por quê?", expected="-"), Part(id="b", prompt="E como?", expected="-"))
+    essays = [
+        private("q1", payload=Payload(kind="open", stem="Explique o farol.", parts=parts)),
+        private("q2", payload=Payload(kind="open", stem="Explique a balsa.", key="-")),
+    ]
+    sealed = sealing(tmp_path, server.endpoint("openai"), 60, more=essays)
+    sealed.undecided = "wrong"
+    record = sealed.run()
+    assert (record.ungraded, record.leaves, record.items) == (2, 62, 62)
+    assert (record.undecided, record.undecided_answers) == ("wrong", 2)
+    assert record.counts[0].items == 60
+
+
+def test_lines_about_runs_that_never_began_are_named(sealed: Sealing) -> None:
+    path = sealed.root / "registry/ledger.jsonl"
+    name = sealed.begin()
+    intent = events(sealed, RunIntent)[0]
+    abort = RunAbort(benchmark="exemplo", run="other", intent="0" * 64, reason="x", replies=0)
+    ledgers.append(path, [intent, abort], at="2020-01-02T00:00:00Z", signer=sealed.play.key)
+    said = [what for _, what in strays(sealed.play.public.ledger, "exemplo")]
+    assert said == [f"run '{name}' begins a second time", "ends run 'other', which never began"]
+
+
+def test_a_reply_that_is_all_failure_is_counted_so(sealed: Sealing, server: Server) -> None:
+    name = sealed.begin()
+    server.script = always(Say(text=None))
+    try:
+        assert sealed.work(name).complete
+    finally:
+        server.script = varied
+    with sealed.going(name) as (going, log):
+        assert scores_of(going, log).wholly_failed
