@@ -1,4 +1,6 @@
-"""Speed of the guard, and of the search for a canary, against the scanner on the same files: one JSON line, one thread, one run.
+"""Speed of the guard and of the search for a canary against the scanner, on the same files, one thread, one run.
+
+Prints one JSON line.
 
 MB are 10^6 bytes of the files as they lie on disk, which are plain: JSONL with every escape that JSON needs, CSV, and
 running text. Seconds are of processor time of this process. ``guard_over_scanner`` is the ratio to quote; 0.5 is asked.
