@@ -181,7 +181,7 @@ def test_large_files_show_progress_off_a_terminal_and_small_ones_do_not(
         meter.scored(4, 40)
         meter.close()
         err = capsys.readouterr().err
-        told = [f"Reading {path}, 20 MB ...", "3 of 40 columns and strata"]
+        told = [f"Reading {path}, 2 MB ...", "3 of 40 columns and strata"]
         assert err.splitlines() == (told if path == large else [])
 
 

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from lacre.scoring.metrics import Metrics
 
 Figure = Literal["intervals", "reliability", "risk-coverage"]
-LARGE = 20_000_000
-"""Bytes of answers from which reading them takes a while."""
+LARGE = 2_000_000
+"""Bytes of answers from which scoring them takes a while: about five seconds."""
 _FIGURES = ("intervals", "reliability", "risk-coverage")
 
 
