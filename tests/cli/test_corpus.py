@@ -137,7 +137,7 @@ def test_what_cannot_be_reached_is_named_and_nothing_is_written(
         (("add", "c4", "corpus"), "corpus 'c4': is in the inventory already"),
         (("add", "new", "corpus", "--licence", "CC0"), "a licence and where it was read go together"),
         (("add", "new", "no/such"), "no such file or folder"),
-        (("check",), "which corpora?"),
+        (("check",), "no corpus is named"),
         (("check", "c44"), "Did you mean c4"),
     ],
 )

@@ -162,7 +162,7 @@ def check(*, names: tuple[str, ...], benchmark: str | None, write: bool, as_json
     known = workspace.corpora()
     chosen = [*names, *(workspace.required_corpora(benchmark) if benchmark is not None else ())]
     if not chosen:
-        raise InputError("lacre corpus check", "which corpora?", "Name them, or say --benchmark NAME")
+        raise InputError("lacre corpus check", "no corpus is named", "Name some, or say --benchmark NAME")
     rows: list[tuple[str, ...]] = []
     results: list[dict[str, object]] = []
     found: list[Corpus] = []

@@ -91,7 +91,7 @@ def check_work(work: Work, out: Path | None, *, is_private: bool) -> None:
             )
         return
     if work.resume and out is None:
-        raise InputError("--resume", "which vetting?", "Name its folder with --out")
+        raise InputError("--resume", "needs the folder of a vetting", "Name it with --out")
     if out is not None and not work.resume and is_begun(out / NAME):
         raise InputError(
             out / NAME,
@@ -143,6 +143,8 @@ def journal(out: Path | None, *, is_private: bool) -> Iterator[JournalFile | Non
     except BaseException:
         if is_begun(file.path):
             say(f"{file.path} keeps what was read; --resume goes on from there.")
+        else:
+            file.path.unlink(missing_ok=True)
         raise
     finally:
         file.close()
