@@ -17,8 +17,10 @@ BLOCK = 4
 """Words of a common run that count towards the share; shorter ones any two texts on one subject have."""
 ECHO = 6
 """Words of the end of the beginning that show where a reply that repeats it goes on."""
-MOST_REPLY = 2_000
-"""Words of a reply that are read: beyond that it has long left the item."""
+MOST_REPLY = 5_000
+"""Words of a reply in which the beginning is looked for."""
+LEAD, REACH = 100, 3
+"""Words before the rest that are read, and how many times its length: beyond that a reply has long left the item."""
 
 
 class Measures(Record, omit_defaults=False):
@@ -83,6 +85,7 @@ def measure(found: Cut, told: Telling, reply: str) -> Measures:
 
 def _held(found: Cut, told: Telling, said: list[str]) -> Measures:
     """How much of the rest of a cut stands in the words of a reply."""
+    said = said[: LEAD + REACH * len(found.rest)]
     every = _blocks(found.rest, said)
     start = min((block.reply for block in every if block.size >= BLOCK), default=0)
     said = said[start:]
