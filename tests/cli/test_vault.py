@@ -34,6 +34,7 @@ def held(workspace: Path, capsys: pytest.CaptureFixture[str]) -> Path:
     beside = workspace.parent / "beside"
     beside.mkdir()
     (beside / "items.csv").write_text(QUESTIONS, encoding="utf-8")
+    assert run(["key", "new", "--name", "team", "--out", str(beside / "team.key")]) == 0
     assert run(["vault", "init", str(beside / "vault"), "--new-identity", str(beside / "me.txt")]) == 0
     assert "keep a copy elsewhere" in capsys.readouterr().err
     return beside
@@ -44,7 +45,8 @@ def vault(held: Path, verb: str, *more: str) -> int:
 
 
 def add(held: Path, batch: str = "1", *more: str) -> int:
-    return vault(held, "add", str(held / "items.csv"), "--benchmark", "exemplo", "--batch", batch, *more)
+    signed = ("--batch", batch, "--key", str(held / "team.key"))
+    return vault(held, "add", str(held / "items.csv"), "--benchmark", "exemplo", *signed, *more)
 
 
 def test_items_go_from_file_to_vault_in_one_step(
@@ -58,6 +60,7 @@ def test_items_go_from_file_to_vault_in_one_step(
     assert [row.id for row in rows] == ["n1", "n2"]
     assert [line.event.__struct_config__.tag for line in read(workspace / "registry/ledger.jsonl").lines] == [
         "genesis",
+        "key_add",
         "batch_commit",
     ]
     assert add(held) == Exit.CLEAN
@@ -70,7 +73,7 @@ def test_a_batch_is_committed_once(held: Path, capsys: pytest.CaptureFixture[str
     assert add(held) == Exit.CLEAN
     (held / "items.csv").write_text(QUESTIONS.replace("n1", "n3").replace("n2", "n4").replace("Qu", "Ai, qu"))
     assert add(held) == Exit.BAD_INPUT
-    assert "batch '1': was committed on line 2 of the ledger, with 2 items" in capsys.readouterr().err
+    assert "batch '1': was committed on line 3 of the ledger, with 2 items" in capsys.readouterr().err
     assert add(held, "2") == Exit.CLEAN
 
 

@@ -11,8 +11,29 @@ from hypothesis import strategies as st
 
 from lacre.digest import sha256
 from lacre.errors import InputError, IntegrityError
-from lacre.registry.events import Genesis, Incident, KeyAdd
-from lacre.registry.ledger import Ledger, append, appended, head, parse, prefix_fault, read
+from lacre.registry.events import (
+    BatchCommit,
+    Event,
+    Exposure,
+    Genesis,
+    Incident,
+    KeyAdd,
+    KeyRetire,
+    RunAbort,
+    Void,
+    event_name,
+)
+from lacre.registry.ledger import (
+    Ledger,
+    active_keys,
+    append,
+    appended,
+    chained,
+    head,
+    parse,
+    prefix_fault,
+    read,
+)
 from lacre.sealing.keyring import check_head, keyring, sign_head
 from lacre.sealing.keys import key_from
 
@@ -86,8 +107,39 @@ def test_tampering_is_named_by_its_line(content: bytes, said: str) -> None:
 
 
 def test_a_key_that_nobody_signed_for_is_refused() -> None:
-    unsigned = appended(appended(Ledger((), b""), [GENESIS], at=AT), [FIRST], at=AT)
+    unsigned = chained(chained(Ledger((), b""), [GENESIS], at=AT), [FIRST], at=AT)
     assert "ledger.jsonl:2: is a key_add that nobody signed" in faults(unsigned.content)
+
+
+STEERING = [
+    Void(benchmark="exemplo", item="p1", commitment="0" * 64, reason="x"),
+    BatchCommit(benchmark="exemplo", batch="b1", items=1, root="0" * 64),
+    Exposure(benchmark="exemplo", run="r1", column="alfa", items=("p1",), terms="x"),
+    RunAbort(benchmark="exemplo", run="r1", intent="0" * 64, reason="x", replies=0),
+]
+
+
+@pytest.mark.parametrize("event", STEERING, ids=event_name)
+def test_a_line_that_steers_draws_or_runs_is_signed_by_a_key_that_may(event: Event, tmp_path: Path) -> None:
+    unsigned = chained(LEDGER, [event], at=AT)
+    assert f"ledger.jsonl:6: is a {event_name(event)} that nobody signed" in faults(unsigned.content)
+    path = tmp_path / "ledger.jsonl"
+    path.write_bytes(LEDGER.content)
+    with pytest.raises(InputError, match=f"a {event_name(event)} must be signed, and no key is given"):
+        append(path, event, at=AT)
+    with pytest.raises(InputError, match=r"does not know it\. `lacre key list` names those that may"):
+        append(path, event, at=AT, signer=OTHER)
+    assert path.read_bytes() == LEDGER.content
+    append(path, event, at=AT, signer=KEY)
+
+
+def test_a_retired_key_writes_nothing_and_is_told_where_it_was_retired() -> None:
+    second = KeyAdd(fingerprint=OTHER.fingerprint, key=OTHER.public.text, name="second")
+    longer = appended(LEDGER, [second], at=AT, signer=KEY)
+    longer = appended(longer, [KeyRetire(fingerprint=KEY.fingerprint, reason="lost")], at=AT, signer=OTHER)
+    assert active_keys(longer.lines) == {OTHER.fingerprint: "second"}
+    with pytest.raises(InputError, match="may not sign in ledger: line 7 retired it"):
+        appended(longer, [Incident(what="!")], at=AT, signer=KEY)
 
 
 def test_the_clock_may_not_go_backwards() -> None:

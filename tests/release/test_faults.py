@@ -407,7 +407,7 @@ def test_a_key_that_a_forger_retired_or_added_is_not_believed(story: Story) -> N
     ledger = ledgers.parse(files[LEDGER], LEDGER)
     added = KeyAdd(fingerprint=OTHER.fingerprint, key=OTHER.public.text, name="eu")
     for event in (added, KeyRetire(fingerprint=story.play.key.fingerprint, reason="foi-se")):
-        longer = ledgers.appended(ledger, [event], at=ledger.lines[-1].at, signer=OTHER)
+        longer = ledgers.chained(ledger, [event], at=ledger.lines[-1].at, signer=OTHER)
         told = faults(verified(resigned({**files, LEDGER: longer.content}, story.play.key)))
         assert any("may not sign there" in fault for fault in told)
 

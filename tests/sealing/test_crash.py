@@ -15,15 +15,17 @@ from tests.sealing.making import WORKSPACE, counted, empty_vault, private
 
 from lacre.errors import InputError
 from lacre.registry import ledger as ledgers
-from lacre.registry.events import BatchCommit, Genesis
+from lacre.registry.events import BatchCommit, Genesis, KeyAdd
 from lacre.registry.items import Item
 from lacre.sealing.ages import Identity, new_identity
 from lacre.sealing.batches import read_rows, row_faults, rows_place, seal_batch
 from lacre.sealing.disk import Disk
 from lacre.sealing.inspection import inspect
+from lacre.sealing.keys import key_from
 from lacre.sealing.vault import Vault, create_vault, open_vault
 
 AT = "2026-01-31T12:00:00Z"
+KEY = key_from(bytes(32))
 FIRST = [private("a", stem=f"Onde fica a {MARKER}?"), private("b")]
 SECOND = [private("c", stem=f"Quem plantou a {MARKER}?"), private("d"), private("e")]
 
@@ -36,7 +38,10 @@ class Ground:
         self.root = folder / "now/workspace"
         self.vault = folder / "now/vault"
         (self.root / "registry/exemplo").mkdir(parents=True)
-        ledgers.append(self.root / "registry/ledger.jsonl", Genesis(workspace=WORKSPACE), at=AT)
+        path = self.root / "registry/ledger.jsonl"
+        ledgers.append(path, Genesis(workspace=WORKSPACE), at=AT)
+        added = KeyAdd(fingerprint=KEY.fingerprint, key=KEY.public.text, name="equipe")
+        ledgers.append(path, added, at=AT, signer=KEY)
         self.identity: Identity = empty_vault(self.vault)
         with self.open() as vault:
             self.seal(vault, FIRST, "1")
@@ -52,7 +57,7 @@ class Ground:
         return open_vault(self.vault, identity or self.identity, random=counted(), disk=disk)
 
     def seal(self, vault: Vault, items: list[Item], batch: str) -> None:
-        seal_batch(vault, "exemplo", items, batch, at=AT, root=self.root)
+        seal_batch(vault, "exemplo", items, batch, at=AT, root=self.root, signer=KEY)
 
     def check(self, vault: Vault) -> list[str]:
         """Ids in the vault; everything in it, and in public, agrees with everything else."""

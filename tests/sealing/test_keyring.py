@@ -7,7 +7,7 @@ import pytest
 
 from lacre.errors import IntegrityError
 from lacre.registry.events import Event, Genesis, Incident, KeyAdd, KeyRetire
-from lacre.registry.ledger import Ledger, appended, line_bytes, parse
+from lacre.registry.ledger import Ledger, chained, line_bytes, parse
 from lacre.sealing.keyring import check_head, keyring, sign_head
 from lacre.sealing.keys import SigningKey, key_from
 
@@ -25,9 +25,9 @@ def retire(key: SigningKey) -> KeyRetire:
 
 
 def ledger(*steps: tuple[Event, SigningKey | None]) -> Ledger:
-    made = appended(Ledger((), b""), [Genesis(workspace="ab" * 32)], at=AT)
+    made = chained(Ledger((), b""), [Genesis(workspace="ab" * 32)], at=AT)
     for event, signer in steps:
-        made = appended(made, [event], at=AT, signer=signer)
+        made = chained(made, [event], at=AT, signer=signer)
     return made
 
 

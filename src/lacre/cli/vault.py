@@ -99,7 +99,7 @@ def identity(file: Path, as_json: bool) -> None:
     epilog=example(
         "lacre vault add ../vault ../new-items.csv --benchmark exemplo --batch 2026-2 \\\n"
         "    --map stem=question,options=alternatives --cell area=saude/difficulty=facil \\\n"
-        "    --identity ../operator.txt"
+        "    --identity ../operator.txt --key ../team.key"
     )
 )
 @_FOLDER
@@ -110,9 +110,10 @@ def identity(file: Path, as_json: bool) -> None:
 @click.option(
     "--key",
     "key_file",
+    required=True,
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Sign the ledger's line with this key.",
+    help="The key that signs the ledger's line.",
 )
 @click.option(
     "--map", "maps", multiple=True, metavar="FIELD=COLUMN,...", help="Columns of other names; join with +."
@@ -129,7 +130,7 @@ def add(
     benchmark: str,
     batch: str,
     identity: Path | None,
-    key_file: Path | None,
+    key_file: Path,
     maps: tuple[str, ...],
     key_index: str | None,
     cell: str | None,
@@ -156,7 +157,7 @@ def add(
         cell=cell,
         written=written,
     )
-    signer = signing_key(key_file) if key_file else None
+    signer = signing_key(key_file)
     with opened(folder, identity, workspace) as held:
         if random_ids:
             items = _renamed(items, {entry.payload: entry.row.id for entry in held.entries()})

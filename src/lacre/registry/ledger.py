@@ -22,11 +22,34 @@ import msgspec
 from lacre.digest import canonical, sha256
 from lacre.errors import Fault, InputError, IntegrityError, sentence
 from lacre.jsonl import explained, read_bytes, write_bytes
-from lacre.registry.events import Event, Genesis, Hash, KeyAdd, KeyRetire, event_name
+from lacre.registry.events import (
+    BatchCommit,
+    Event,
+    Exposure,
+    Freeze,
+    Genesis,
+    Hash,
+    KeyAdd,
+    KeyRetire,
+    RunAbort,
+    RunIntent,
+    RunResult,
+    Split,
+    Supersede,
+    Void,
+    event_name,
+)
 from lacre.registry.records import Record
 
 NOTHING = "0" * 64  # `prev` of the first line
-SIGNED = (KeyAdd, KeyRetire)  # events that mean nothing without a signature
+SIGNED = (
+    *(KeyAdd, KeyRetire, BatchCommit, Supersede, Void, Freeze, Split),
+    *(RunIntent, RunResult, RunAbort, Exposure),
+)
+"""Events that mean nothing without a signature of their own: they say who may sign, or steer a draw or a run.
+
+An open line needs none: the split that ends its closing is signed, and names the hash of the line before it.
+"""
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 
 
@@ -130,8 +153,69 @@ def appended(
     """The ledger with events at its end, all at time ``at``, each signed where there is a signer.
 
     Raises:
-        InputError: ``at`` is before the last line, for a clock that went backwards would hide the order of
-            things; or the first event is not the genesis, or a later one is.
+        InputError: the signer may not sign there, or there is none for an event that must be signed; ``at`` is
+            before the last line, for a clock that went backwards would hide the order of things; or the first
+            event is not the genesis, or a later one is.
+    """
+    _refuse_signer(ledger, events, signer, where or "ledger")
+    return chained(ledger, events, at=at, signer=signer, where=where)
+
+
+def active_keys(lines: Sequence[Line]) -> dict[str, str]:
+    """Fingerprint -> name of the keys that may sign after these lines, by what they say; no signature is checked.
+
+    >>> active_keys(())
+    {}
+    """
+    active: dict[str, str] = {}
+    for line in lines:
+        if isinstance(line.event, KeyAdd):
+            active[line.event.fingerprint] = line.event.name
+        elif isinstance(line.event, KeyRetire):
+            active.pop(line.event.fingerprint, None)
+    return active
+
+
+def _refuse_signer(ledger: Ledger, events: Sequence[Event], signer: Signer | None, where: str | Path) -> None:
+    """Refuse lines that no reader would accept, before anything is written.
+
+    Raises:
+        InputError: as :func:`appended`.
+    """
+    if signer is None:
+        bare = next((event for event in events if isinstance(event, SIGNED)), None)
+        if bare is not None:
+            what = f"a {event_name(bare)} must be signed, and no key is given"
+            raise InputError(where, what, "Give an active key with --key: `lacre key list` names them")
+        return
+    active = active_keys(ledger.lines)
+    first = next((event for event in events if isinstance(event, KeyAdd)), None)
+    if not active and first is not None:
+        active = {first.fingerprint: first.name}  # the first key signs for itself
+    if signer.fingerprint not in active:
+        line = next(
+            (
+                line.seq
+                for line in ledger.lines
+                if isinstance(line.event, KeyRetire) and line.event.fingerprint == signer.fingerprint
+            ),
+            None,
+        )
+        why = "this ledger does not know it" if line is None else f"line {line} retired it"
+        raise InputError(
+            f"key {signer.fingerprint[:16]}",
+            f"may not sign in {where}: {why}",
+            "`lacre key list` names those that may",
+        )
+
+
+def chained(
+    ledger: Ledger, events: Sequence[Event], *, at: str, signer: Signer | None = None, where: str | Path = ""
+) -> Ledger:
+    """As :func:`appended`, whoever signs: who may is not looked at, so only what is never kept is made so.
+
+    Raises:
+        InputError: the time, or the place of a genesis, is wrong.
     """
     where = where or "ledger"
     if not _TIME.fullmatch(at):
