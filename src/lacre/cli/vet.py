@@ -213,8 +213,15 @@ def _inventory(workspace: Workspace | None) -> dict[str, str]:
     if workspace is None:
         return {}
     near = _near(workspace.root)
-    located = [(corpus.id, corpus.location) for corpus in workspace.corpora().values() if corpus.location]
-    return {source: id for id, place in located for source in (place, str(near / place))}
+    from lacre.vetting.required import source_of  # noqa: PLC0415 - keeps --help fast
+
+    named: dict[str, str] = {}
+    for corpus in workspace.corpora().values():
+        if corpus.location:
+            named[source_of(corpus, near)] = corpus.id
+            # Parts of one dataset share its location, which then names none of them.
+            named.setdefault(corpus.location, corpus.id if corpus.subset is None else corpus.location)
+    return named
 
 
 def _check_room(out: Path) -> None:

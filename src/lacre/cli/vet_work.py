@@ -140,6 +140,8 @@ def journal(out: Path | None, *, is_private: bool) -> Iterator[JournalFile | Non
     file = JournalFile(out / NAME)
     try:
         yield file
+    except InputError:
+        raise  # what is wrong would be wrong again
     except BaseException:
         if is_begun(file.path):
             say(f"{file.path} keeps what was read; --resume goes on from there.")
