@@ -76,6 +76,45 @@ def test_the_last_round_s_tables_may_not_be_subtracted_from_this_one_s() -> None
     assert "single out" in found.left_out[ALL]
 
 
+def test_what_old_tables_tell_by_themselves_is_no_reason_to_leave_a_new_one_out() -> None:
+    # 120 of each area in the last round, of which 60 stay: their cells alone follow from what left then.
+    old = held((120, {"area": "a"}), (120, {"area": "b"}))
+    before = [
+        Cell(name=name, items=tuple(item.id for item in old if name in (ALL, f"area={item.cell['area']}")))
+        for name in (ALL, "area=a", "area=b")
+    ]
+    left = [*old[60:120], *old[180:]]
+    new = [Held(id=f"new-{n:03}", cell={"area": "ab"[n % 2]}) for n in range(120)]
+    found = approve([*left, *new], ["area"], HALF, earlier=before)
+    assert names(found) == [ALL]
+    # The 120 new ones follow: 60 stay in the mean, and luck may take 24 more.
+    assert found.fewest == 36
+    assert "area=a" in found.left_out
+
+
+def test_what_luck_may_do_is_reckoned_with_only_in_parts_of_a_cell() -> None:
+    # All 40 of a cell keep 20 for certain; 40 of a cell of 80 may keep fewer.
+    whole = [Cell(name="old", items=())]
+    assert names(approve(held((40, {"area": "a"})), [], HALF, earlier=whole)) == [ALL]
+    items = held((80, {"area": "a"}))
+    part = [Held(id=item.id, cell={"area": "a", "kind": "xy"[n % 2]}) for n, item in enumerate(items)]
+    assert "kind=x" in names(approve(part, ["kind"], HALF))
+    before = [Cell(name="old", items=tuple(item.id for item in items[::2]))]
+    assert names(approve(items, [], HALF, earlier=before)) == []
+
+
+def test_a_new_table_may_not_single_out_what_only_old_tables_had() -> None:
+    # The new cells by themselves give the ten: that old tables gave them, too, is no excuse, for answers may differ.
+    items = held(
+        (60, {"area": "a", "level": "easy"}),
+        (10, {"area": "b", "level": "easy"}),
+        (90, {"area": "b", "level": "hard"}),
+    )
+    before = [Cell(name="old", items=tuple(item.id for item in items[60:70]))]
+    found = approve(items, ["area", "level"], HALF, earlier=before)
+    assert not {"area=a", "level=easy"} <= set(names(found))
+
+
 def test_items_that_may_open_for_other_reasons_count_as_gone() -> None:
     items = held((60, {"area": "a"}))
     bound = [Held(id=item.id, cell=item.cell, bound=number < 45) for number, item in enumerate(items)]

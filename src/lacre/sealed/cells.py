@@ -15,7 +15,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil
+from math import ceil, lcm, log, sqrt
 from typing import Annotated
 
 import msgspec
@@ -28,6 +28,10 @@ CellName = Annotated[str, msgspec.Meta(min_length=1, max_length=120)]
 Reason = Annotated[str, msgspec.Meta(pattern="^[a-z0-9 ;]{1,160}$")]
 ALL = "all"
 """The name of the set of all items."""
+
+
+UNLIKELY = 1e-4
+"""The chance that is accepted of a draw that leaves fewer of a part of a cell of the matrix than is reckoned with."""
 
 
 class CellRule(Record):
@@ -127,26 +131,63 @@ def approve(
 
 @dataclass(frozen=True, slots=True)
 class _Staying:
-    """How many items of a set stay private at least: by cell of the matrix, for there the draw is bounded."""
+    """How many items of a set stay private at least, by what the draw does in each cell of the matrix.
+
+    Attributes:
+        place: of each item. ``bound``: items that may open whatever the draw says; they count as opening.
+        drawn, free: by place, how many others the draw opens at most, and of how many. ``spare``: the margin.
+    """
 
     place: Mapping[str, tuple[tuple[str, str], ...]]
-    opens: Mapping[tuple[tuple[str, str], ...], int]
+    bound: frozenset[str]
+    drawn: Mapping[tuple[tuple[str, str], ...], int]
+    free: Mapping[tuple[tuple[str, str], ...], int]
+    spare: Mapping[tuple[tuple[str, str], ...], int]
+
+    def weight(self, items: Sequence[str]) -> float:
+        """How many of ``items`` stay in the mean; it adds up over sets."""
+        return sum(
+            1 - self.drawn[self.place[item]] / self.free[self.place[item]]
+            for item in items
+            if item not in self.bound
+        )
 
     def of(self, items: Sequence[str]) -> int:
-        """At least so many of ``items`` stay."""
+        """At least so many of ``items`` stay, but for a chance of :data:`UNLIKELY`.
+
+        Of a whole cell of the matrix the draw opens its share. Of a part of one, such as the newest batch, it opens as
+        many as luck has it, and the bound is Hoeffding's (1963, theorem 2 and section 6), over all such parts together.
+        """
         inside = Counter(self.place[item] for item in items)
-        return sum(number - min(number, self.opens[place]) for place, number in inside.items())
+        open_anyway = Counter(self.place[item] for item in items if item in self.bound)
+        opened, worst, mean, parts = 0, 0, 0.0, 0
+        for place, number in inside.items():
+            drawn, free = self.drawn[place], number - open_anyway[place]
+            opened += min(number, open_anyway[place] + self.spare[place])
+            if free == self.free[place]:
+                opened += drawn
+            elif free:
+                worst, mean, parts = (
+                    worst + min(free, drawn),
+                    mean + drawn * free / self.free[place],
+                    parts + free,
+                )
+        by_luck = ceil(mean + sqrt(parts * log(1 / UNLIKELY) / 2))
+        return max(0, len(items) - opened - min(worst, by_luck))
 
 
 def _staying(items: Sequence[Held], rule: CellRule) -> _Staying:
     place = {item.id: tuple(sorted(item.cell.items())) for item in items}
+    bound = frozenset(item.id for item in items if item.bound)
     number = Counter(place.values())
-    bound = Counter(place[item.id] for item in items if item.bound)
-    opens = {
-        each: min(n, max(ceil(rule.share * n), bound[each]) + ceil(rule.margin * n))
-        for each, n in number.items()
-    }
-    return _Staying(place, opens)
+    forced = Counter(place[item] for item in bound)
+    return _Staying(
+        place=place,
+        bound=bound,
+        drawn={each: max(0, ceil(rule.share * n) - forced[each]) for each, n in number.items()},
+        free={each: n - forced[each] for each, n in number.items()},
+        spare={each: ceil(rule.margin * n) for each, n in number.items()},
+    )
 
 
 def _proposed(items: Sequence[Held], axes: Sequence[str]) -> list[Cell]:
@@ -176,30 +217,45 @@ class _Follows:
 def _smallest_that_follows(
     items: Sequence[Held], cells: Sequence[Cell], past: Sequence[frozenset[str]], staying: _Staying
 ) -> _Follows | None:
-    """The set of fewest items that adding and subtracting the cells can give; none when all are of no items.
+    """The set of fewest items that the cells give by adding and subtracting, by themselves or with past ones.
+
+    None when all are of no items. What past cells give by themselves is known already, whatever is left out now.
+    """
+    alone = _follows(items, cells, (), staying)
+    if not past:
+        return alone
+    both = _follows(items, cells, past, staying)
+    return min((found for found in (alone, both) if found), key=lambda found: found.stays, default=None)
+
+
+def _follows(
+    items: Sequence[Held], cells: Sequence[Cell], past: Sequence[frozenset[str]], staying: _Staying
+) -> _Follows | None:
+    """The set of fewest items that follows from cells and past sets, and not from the past sets alone.
 
     Items that are in the same sets can only come together: they are one unknown. A set U follows when its indicator
     is a combination of the sets' indicators, so U is found by a mixed integer program: u = M'y, u of zeros and ones.
     """
     sets = [frozenset(cell.items) for cell in cells] + list(past)
-    atoms: dict[tuple[object, ...], list[str]] = defaultdict(list)
+    atoms: dict[tuple[bool, ...], list[str]] = defaultdict(list)
     for item in items:
         where = tuple(item.id in each for each in sets)
         if any(where):
-            atoms[(staying.place[item.id], *where)].append(item.id)
-    patterns = sorted({key[1:] for key in atoms}, reverse=True)
+            atoms[where].append(item.id)
+    patterns = sorted(atoms, reverse=True)
     if not patterns:
         return None
-    weights = [
-        sum(staying.of(ids) for key, ids in atoms.items() if key[1:] == pattern) for pattern in patterns
-    ]
+    weights = np.array([staying.weight(atoms[pattern]) for pattern in patterns])
     members = np.array(patterns, dtype=np.float64)  # atoms x sets
-    chosen = _least_combination(members, np.array(weights, dtype=np.float64))
-    stays = sum(weight for weight, taken in zip(weights, chosen.atoms, strict=True) if taken)
+    chosen = _least_combination(members, weights, known=len(past))
+    if chosen is None:
+        return None
+    taken = [pattern for pattern, inside in zip(patterns, chosen.atoms, strict=True) if inside]
+    stays = staying.of([item for pattern in taken for item in atoms[pattern]])
     uses = frozenset(
         cell.name for cell, factor in zip(cells, chosen.factors, strict=False) if abs(factor) > _EPSILON
     )
-    return _Follows(int(stays), uses)
+    return _Follows(stays, uses)
 
 
 _EPSILON = 1e-6
@@ -208,19 +264,44 @@ _FACTOR = 16.0  # no cell needs to be counted more often than this in tables of 
 
 @dataclass(frozen=True, slots=True)
 class _Chosen:
+    """A set, the factors of the sets that give it, and its weight."""
+
     atoms: tuple[bool, ...]
     factors: tuple[float, ...]
+    weight: float
 
 
-def _least_combination(members: NDArray[np.float64], weights: NDArray[np.float64]) -> _Chosen:
-    """Zeros and ones u, not all zero, that are ``members @ y`` for some y, of least weight."""
+def _least_combination(
+    members: NDArray[np.float64], weights: NDArray[np.float64], *, known: int
+) -> _Chosen | None:
+    """Zeros and ones u that are ``members @ y`` for some y, and no combination of the last ``known`` sets alone.
+
+    Of least weight; none when every combination is one of those. A vector is no combination of the known sets when it
+    is not orthogonal to each vector that all of them are orthogonal to; these have whole numbers, so 1 is the least.
+    """
+    atoms, sets = members.shape
+    if not known:
+        return _least(members, weights, np.ones(atoms))
+    found = [
+        chosen
+        for row in _orthogonal(members[:, sets - known :])
+        for sign in (1, -1)
+        if (chosen := _least(members, weights, sign * row)) is not None
+    ]
+    return min(found, key=lambda chosen: chosen.weight, default=None)
+
+
+def _least(
+    members: NDArray[np.float64], weights: NDArray[np.float64], other: NDArray[np.float64]
+) -> _Chosen | None:
+    """Zeros and ones u that are ``members @ y`` for some y, with ``other @ u`` at least 1, of least weight."""
     from scipy.optimize import Bounds, LinearConstraint, milp  # type: ignore[import-untyped]  # noqa: PLC0415
 
     atoms, sets = members.shape
     # Where weights are zero a set without them would be as light; one for each atom breaks the tie towards fewer.
     cost = np.concatenate([weights * (atoms + 1) + 1, np.zeros(sets)])
     equal = np.hstack([np.eye(atoms), -members])
-    some = np.concatenate([np.ones(atoms), np.zeros(sets)])[None, :]
+    some = np.concatenate([other, np.zeros(sets)])[None, :]
     found = milp(
         cost,
         constraints=[LinearConstraint(equal, 0, 0), LinearConstraint(some, 1, np.inf)],
@@ -230,9 +311,35 @@ def _least_combination(members: NDArray[np.float64], weights: NDArray[np.float64
             np.concatenate([np.ones(atoms), np.full(sets, _FACTOR)]),
         ),
     )
-    if found.x is None:  # each set is a combination of itself, so there always is one
-        raise AssertionError(found.message)
-    return _Chosen(tuple(bool(u > 0.5) for u in found.x[:atoms]), tuple(float(y) for y in found.x[atoms:]))
+    if found.x is None:
+        return None
+    taken = tuple(bool(u > 0.5) for u in found.x[:atoms])
+    return _Chosen(taken, tuple(float(y) for y in found.x[atoms:]), float(found.fun))
+
+
+def _orthogonal(sets: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+    """Whole-numbered vectors that span all that is orthogonal to the columns of ``sets`` (atoms x sets)."""
+    rows = [[Fraction(int(value)) for value in column] for column in sets.T]
+    atoms, pivots, done = len(sets), dict[int, int](), 0
+    for place in range(atoms):
+        first = next((at for at in range(done, len(rows)) if rows[at][place]), None)
+        if first is None:
+            continue
+        rows[done], rows[first] = rows[first], rows[done]
+        rows[done] = [value / rows[done][place] for value in rows[done]]
+        for at in range(len(rows)):
+            if at != done and (factor := rows[at][place]):
+                rows[at] = [value - factor * by for value, by in zip(rows[at], rows[done], strict=True)]
+        pivots[place], done = done, done + 1
+    found = []
+    for free in sorted(set(range(atoms)) - pivots.keys()):
+        vector = [Fraction(0)] * atoms
+        vector[free] = Fraction(1)
+        for place, at in pivots.items():
+            vector[place] = -rows[at][free]
+        whole = lcm(*(value.denominator for value in vector))
+        found.append(np.array([float(value * whole) for value in vector]))
+    return found
 
 
 def _given_up(cells: Sequence[Cell], uses: frozenset[str], staying: _Staying) -> Cell:

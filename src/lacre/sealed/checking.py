@@ -17,7 +17,7 @@ from pathlib import Path
 from lacre.digest import sha256
 from lacre.errors import LacreError
 from lacre.jsonl import read_bytes
-from lacre.registry.events import RunAbort, RunIntent, RunResult
+from lacre.registry.events import RunResult
 from lacre.registry.items import Payload
 from lacre.registry.ledger import Ledger
 from lacre.registry.records import Record
@@ -111,7 +111,7 @@ def check_scores(known: Evidence) -> ScoreCheck:
     for each in known.scores:
         by_run[each.score.run].append(each)
     findings = [f"line {line} of the ledger {what}" for line, what in strays(known.ledger, known.benchmark)]
-    findings += _unsigned(known) + _doubled(runs)
+    findings += _doubled(runs)
     for name in sorted(by_run.keys() - runs.keys()):
         findings.append(
             f"{len(by_run[name])} scores were opened of run '{name}', which the ledger does not know"
@@ -133,16 +133,6 @@ def chance(items: int, correct: int, drawn: int, found: int) -> Fraction:
     """
     ways = [comb(correct, n) * comb(items - correct, drawn - n) for n in range(drawn + 1)]
     return Fraction(sum(way for way in ways if way <= ways[found]), comb(items, drawn))
-
-
-def _unsigned(known: Evidence) -> list[str]:
-    return [
-        f"line {line.seq} of the ledger is about a sealed run, and nobody signed it"
-        for line in known.ledger.lines
-        if isinstance(line.event, RunIntent | RunResult | RunAbort)
-        and line.event.benchmark == known.benchmark
-        and line.sig is None
-    ]
 
 
 def _doubled(runs: Mapping[str, SealedRun]) -> list[str]:
