@@ -196,6 +196,7 @@ def scheduler(
         yield address, workers
 
 
+@pytest.mark.slow
 def test_a_cluster_over_tcp_gives_the_same_bytes_though_a_worker_is_killed_in_mid_scan(
     corpus: str,
     expected: dict[str, bytes],
@@ -226,6 +227,7 @@ def wait_for(crew: Cluster, workers: int) -> None:
         time.sleep(0.1)
 
 
+@pytest.mark.slow
 def test_bad_input_found_on_a_cluster_is_said_in_the_same_words(
     tmp_path: Path, scheduler: tuple[str, list[subprocess.Popen[bytes]]]
 ) -> None:
