@@ -255,8 +255,8 @@ def test_on_real_items_recall_and_false_positives_are_as_promised(tmp_path: Path
         pytest.skip("LACRE_TEST_DATA is not set: no real items here")
     texts = real_items(Path(os.environ["LACRE_TEST_DATA"]), ("enem_api",))
     good = [id for id in sorted(texts) if is_judgeable(Subject(id=id, role="item", text=texts[id]), ())]
-    items = {id: texts[id] for id in good[::11]}
-    controls = {id: texts[id] for place, id in enumerate(good) if place % 11 and place % 4 == 0}
+    items = {id: texts[id] for id in good[::17]}
+    controls = {id: texts[id] for place, id in enumerate(good) if place % 17 and place % 6 == 0}
     cycle: tuple[Manner, ...] = ("verbatim", *NEAR, "paraphrased")
     manners = dict(zip(sorted(items)[::2], (cycle[n % len(cycle)] for n in range(len(items))), strict=False))
     held: dict[str, Manner] = {items[id]: manner for id, manner in manners.items()}
