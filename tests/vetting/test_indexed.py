@@ -44,6 +44,7 @@ from lacre.vetting.progress import Progress
 from lacre.vetting.scan import listings
 from lacre.vetting.vet import Vetting
 from lacre.vetting.vet import vet as vetted
+from lacre.vetting.watch import Desk, answer, state
 
 SMALL = 1 << 14
 """The smallest blocks, so that a test has many."""
@@ -569,3 +570,86 @@ def test_options_and_asides_are_looked_up_too(tmp_path: Path) -> None:
     built(tmp_path / "index", source)
     vetting = by_index([choice()], tmp_path / "index")
     assert "option:B" in vetting.findings[0].fields
+
+
+# While writing
+
+
+def test_only_items_that_are_new_or_changed_are_vetted_again(tmp_path: Path) -> None:
+    source = folder(tmp_path / "corpus", a_txt=f"{FILLER} {STEM}")
+    built(tmp_path / "index", source)
+    desk = Desk(lookup=Lookup.open([tmp_path / "index"]), rules=RULES)
+    desk.warm()
+    other = choice(
+        "q2", stem="Por que o relógio da torre da matriz bate treze vezes nas noites de lua cheia?"
+    )
+    assert [one.verdict.item for one in desk.renewed([choice(), other])] == ["q1", "q2"]
+    assert desk.renewed([choice(), other]) == []
+    changed = choice("q2", stem=STEM)
+    assert [one.verdict.verdict for one in desk.renewed([changed])] == ["drop"]
+    assert set(desk.known) == {"q2"}
+    assert desk.renewed([]) == []
+    assert answer(desk.vetted([changed])[0]).findings[0].corpus == source
+
+
+def test_what_was_met_is_told_before_it_is_read_again(tmp_path: Path) -> None:
+    source = folder(tmp_path / "corpus", a_txt=f"{FILLER} {STEM}", b_txt=FILLER)
+    built(tmp_path / "index", source)
+    told: list[tuple[list[str], int]] = []
+    lookup = Lookup(
+        indexes=Lookup.open([tmp_path / "index"]).indexes,
+        on_met=lambda items, shards: told.append((list(items), shards)),
+    )
+    desk = Desk(lookup=lookup, rules=RULES)
+    desk.vetted(
+        [choice("a"), choice("b", stem="Outra pergunta que não está em parte alguma deste mundo tão vasto?")]
+    )
+    desk.vetted(
+        [
+            Candidate(
+                id="c",
+                payload=Payload(kind="open", stem="Nada disto está em lugar nenhum, nem aqui nem ali."),
+            )
+        ]
+    )
+    assert told[0][0] == ["a"]
+    assert told[0][1] >= 1
+    assert told[1] == ([], 0)
+
+
+def test_the_state_of_a_file_changes_with_it(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    assert state(path) is None
+    path.write_text("a", encoding="utf-8")
+    before = state(path)
+    assert before is not None
+    path.write_text("ab", encoding="utf-8")
+    assert state(path) != before
+
+
+def test_an_interrupt_while_reading_again_ends_it(tmp_path: Path) -> None:
+    source = folder(tmp_path / "corpus", a_txt=f"{FILLER} {STEM}")
+    built(tmp_path / "index", source)
+
+    def interrupt(_: Progress) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        by_index([choice()], tmp_path / "index", on_progress=interrupt)
+
+
+def test_text_that_breaks_off_when_it_is_read_again_is_not_at_hand(tmp_path: Path) -> None:
+    import gzip  # noqa: PLC0415
+
+    (tmp_path / "corpus").mkdir()
+    path = tmp_path / "corpus/a.txt.gz"
+    path.write_bytes(gzip.compress((FILLER + STEM + " " + FILLER * 400).encode()))
+    built(tmp_path / "index", str(tmp_path / "corpus"))
+    status = path.stat()
+    content = bytearray(path.read_bytes())
+    content[30:] = bytes(len(content) - 30)
+    path.write_bytes(content)
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    vetting = by_index([choice()], tmp_path / "index")
+    assert verdict(vetting).verdict == "drop"
+    assert "source not at hand" in verdict(vetting).reasons[0]

@@ -59,30 +59,36 @@ class Opened(NamedTuple, Generic[Facts]):
 class _Hashed:
     """A file that is hashed as it is written."""
 
-    def __init__(self, file: IO[bytes]) -> None:
+    def __init__(self, file: IO[bytes], *, is_hashed: bool) -> None:
         self.file = file
+        self.is_hashed = is_hashed
         self.hash = hashlib.sha256()
         self.size = 0
 
     def write(self, content: bytes | memoryview) -> None:
         self.file.write(content)
-        self.hash.update(content)
+        if self.is_hashed:
+            self.hash.update(content)
         self.size += len(content)
 
 
 def write_sections(
-    path: Path, sections: Mapping[str, Iterable[Array]], facts: Callable[[], object] = lambda: None
+    path: Path,
+    sections: Mapping[str, Iterable[Array]],
+    facts: Callable[[], object] = lambda: None,
+    *,
+    is_hashed: bool = True,
 ) -> Written:
     """Write arrays, each given in pieces, and ``facts`` about them, to ``path``: whole or not at all.
 
     The pieces are asked for in turn, so that no array need ever be whole in memory; ``facts`` is called
-    after the last of them.
+    after the last of them. With ``is_hashed`` false no SHA-256 is taken, for files that soon go again.
 
     Raises:
         OSError: they cannot be written; what was there before still is.
     """
     with replacing(path) as raw:
-        file = _Hashed(raw)
+        file = _Hashed(raw, is_hashed=is_hashed)
         file.write(MARK)
         places: dict[str, Section] = {}
         for name, pieces in sections.items():
@@ -97,7 +103,7 @@ def write_sections(
         tail = msgspec.json.encode({"sections": places, "facts": facts()}) + b"\n"
         file.write(tail)
         file.write(len(tail).to_bytes(_LAST, "little"))
-    return Written(file.hash.hexdigest(), file.size)
+    return Written(file.hash.hexdigest() if is_hashed else "", file.size)
 
 
 def open_sections(path: Path, kind: type[Facts]) -> Opened[Facts]:

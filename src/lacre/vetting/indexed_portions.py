@@ -230,6 +230,7 @@ class _Reader:
                 "counts": [found.vocabulary.counts],
                 "documents": [found.vocabulary.documents],
             },
+            is_hashed=False,
         )
         self.runs += 1
         self.fingerprints += found.values.size
