@@ -1,7 +1,9 @@
-"""Speed and memory of the scan: one JSON line, every figure from this one run, one thread.
+"""Speed and memory of the scan: one JSON line, every figure from this one run.
 
 MB are 10^6 bytes of UTF-8 text; seconds are of processor time of this process, so that other work on the
-machine weighs less. Ratios are what to quote.
+machine weighs less, and of one thread. Ratios are what to quote. What two threads gain over one can only be told by
+the clock on the wall: the two are timed in turn, several times, and the best of each counts. ``--peers`` adds other
+programs on the same texts, 60 MB of them when --size does not say otherwise.
 """
 
 from __future__ import annotations
@@ -12,14 +14,15 @@ import resource
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from benchmarks import material
+from benchmarks import material, peers
 from lacre.corpora.batches import Shard
 from lacre.corpora.readers import read
 from lacre.corpora.sources import shards
@@ -30,7 +33,7 @@ from lacre.overlap.sheets import wide
 from lacre.overlap.table import fold_table
 from lacre.registry.rules import default_rules
 from lacre.vetting.presented import presented
-from lacre.vetting.scan import _Tally, scan_shard
+from lacre.vetting.shards import scan_shard
 
 
 def seconds(work: Callable[[], object]) -> float:
@@ -76,18 +79,40 @@ def words_and_grams(shard: Shard, table: ItemIndex) -> None:
 
 def whole(listing: list[Shard], table: ItemIndex) -> None:
     """The vetting's own work on every shard, in this thread."""
-    tally = _Tally([], lambda _: None)
     for shard in listing:
-        scan_shard(table, shard, 0.75, threading.Event(), tally)
+        scan_shard(table, shard, 0.75)
+
+
+def on_the_wall(listing: list[Shard], table: ItemIndex, threads: int) -> float:
+    """Seconds on the wall that so many threads take for all shards."""
+    with ThreadPoolExecutor(threads) as pool:
+        begun = time.monotonic()
+        list(pool.map(lambda shard: scan_shard(table, shard, 0.75), listing))
+        return time.monotonic() - begun
+
+
+def two_over_one(path: Path, table: ItemIndex, times: int) -> float:
+    """How many times as fast two threads are as one, on shards as even as they come."""
+    listing = list(shards(str(path), shard_bytes=16 << 20).shards)
+    one, two = [], []
+    for _ in range(times):
+        one.append(on_the_wall(listing, table, 1))
+        two.append(on_the_wall(listing, table, 2))
+    return round(min(one) / min(two), 2)
 
 
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--size", type=float, default=500, help="MB of text")
+    parser.add_argument("--size", type=float, help="MB of text; 500, with --peers 60")
     parser.add_argument("--kinds", default="clean,law,contaminated", help="folders of the test corpora")
     parser.add_argument("--times", type=int, default=2)
+    parser.add_argument("--peers", action="store_true", help="other programs on the same texts too")
+    parser.add_argument(
+        "--seconds", type=float, default=60, help="processor seconds after which a peer is stopped"
+    )
     arguments = parser.parse_args()
+    arguments.size = arguments.size or (60 if arguments.peers else 500)
     documents = material.texts(tuple(arguments.kinds.split(",")))
     size = int(arguments.size * 1e6)
     small, large = index(2_000), index(20_000)
@@ -95,7 +120,7 @@ def main() -> None:
         parquet, jsonl = Path(name) / "text.parquet", Path(name) / "text.jsonl.zst"
         material.write_parquet(material.repeated(documents, size), parquet)
         material.write_jsonl(material.repeated(documents, size), jsonl)
-        result = {
+        result: dict[str, Any] = {
             "megabytes": arguments.size,
             "documents": arguments.kinds if material.folder() else "made up",
             "parquet": _figures(parquet, small, large, arguments),
@@ -107,7 +132,21 @@ def main() -> None:
     for kind in ("parquet", "jsonl_zst"):
         figures = result[kind]
         figures["kernel_over_str_lower"] = round(figures["words_and_grams_alone"] / result["str_lower"], 2)
+    if arguments.peers:
+        result["peers"] = _peers(result, arguments)
     print(json.dumps(result))
+
+
+def _peers(result: dict[str, Any], arguments: argparse.Namespace) -> dict[str, Any]:
+    """The peers' rates, and how many times as fast as the fastest of them the whole vetting is."""
+    found = peers.rates(arguments.size, tuple(arguments.kinds.split(",")), 2_000, arguments.seconds)
+    fastest = max((rate for rate in found.values() if isinstance(rate, float)), default=0.0)
+    over = {
+        f"{kind}_over_fastest": round(result[kind]["vet_2000"] / fastest, 1)
+        for kind in ("parquet", "jsonl_zst")
+        if fastest
+    }
+    return {**found, **over}
 
 
 def _figures(
@@ -133,6 +172,7 @@ def _figures(
         "vet_20000": round(megabytes / all_large, 1),
         "vet_over_read": round(all_small / reading, 2),
         "items_20000_over_2000": round(all_large / all_small, 2),
+        "two_threads_over_one": two_over_one(path, small, max(3, arguments.times)),
     }
 
 
