@@ -120,10 +120,19 @@ def read_lines(path: Path, kind: type[T]) -> Lines[T]:
     Raises:
         InputError: the file is missing, is a folder, or may not be read.
     """
+    return lines_of(read_bytes(path), kind)
+
+
+def lines_of(content: bytes, kind: type[T]) -> Lines[T]:
+    """The same of the bytes of a file.
+
+    >>> lines_of(b"1\\n\\n2\\n", int).records
+    ((1, 1), (3, 2))
+    """
     decoder = msgspec.json.Decoder(kind)
     records: list[tuple[int, T]] = []
     faults: list[Fault] = []
-    for number, line in enumerate(read_bytes(path).removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
+    for number, line in enumerate(content.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
         if not line.strip():
             continue
         try:

@@ -20,6 +20,7 @@ from lacre.rotation.audit import Audit, StampCheck, audit
 from lacre.rotation.beacon import LotteryDraw, instant
 from lacre.rotation.public import Public, read_public
 from lacre.rotation.records import DrawRecord, Frozen, Must
+from lacre.rotation.standing import NOTHING_NOTED, Noted
 from lacre.rotation.steps import close_round, freeze_round, supersede_item, void_items
 from lacre.sealing.ages import Identity, new_identity
 from lacre.sealing.batches import Batch, seal_batch
@@ -166,8 +167,13 @@ class Stage:
             self.vet([row])
         return row
 
-    def audit(self, *, key: str | None = None, stamped: StampCheck | None = None) -> Audit:
-        return audit(self.registry, "exemplo", self.rules, key=key or self.key.fingerprint, stamped=stamped)
+    def audit(
+        self, *, key: str | None = None, stamped: StampCheck | None = None, noted: Noted = NOTHING_NOTED
+    ) -> Audit:
+        trusted = key or self.key.fingerprint
+        return audit(
+            self.registry, "exemplo", self.rules, at=self.now, key=trusted, stamped=stamped, noted=noted
+        )
 
 
 def stage(folder: Path, workspace: str = "ab" * 32) -> Stage:

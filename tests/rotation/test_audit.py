@@ -83,24 +83,29 @@ def test_honest_rounds_have_no_findings(finished: Stage) -> None:
     assert found.rounds[0].reasons["leak"] == 1
     assert found.rounds[0].voided == 1
     assert found.trusted
-    assert "exemplo/1: nothing signs the Loteria Federal: compare draw 101 with what Caixa published" in (
-        found.notes
-    )
+    said_of = "compare draw 101 with what Caixa published, and that it took place after 2026-12-01T12:00:00Z"
+    assert f"exemplo/1: nothing signs the Loteria Federal: {said_of}" in found.notes
+    assert "exemplo/1: 1 of 11 items (9%) were made to open whatever the draw said: 1 for leak" in found.notes
+    assert found.rounds[0].forced == 1
 
 
 def test_without_a_key_from_elsewhere_it_is_integrity_only(finished: Stage) -> None:
-    found = audit(finished.registry, "exemplo", finished.rules)
+    found = audit(finished.registry, "exemplo", finished.rules, at=finished.now)
     assert not found.trusted
     assert any("integrity only" in note for note in found.notes)
-    other = audit(finished.registry, "exemplo", finished.rules, key="0" * 64)
+    other = audit(finished.registry, "exemplo", finished.rules, at=finished.now, key="0" * 64)
     assert "its first key is" in said(other)
 
 
-def test_a_stamp_before_the_randomness_shows_the_draw_unsteered(play: Stage) -> None:
+def test_a_stamp_shows_that_a_freeze_existed_in_time_and_what_is_left_to_check(play: Stage) -> None:
     for number in (1, 2):
         (play.public.folder(number) / STAMP_FILE).write_bytes(b"stamp")
     found = play.audit(stamped=stamped_at(BEGIN))
-    assert [r.standing for r in found.rounds] == ["shown", "shown", "frozen"]
+    assert [r.standing for r in found.rounds] == ["stamped", "stamped", "frozen"]
+    assert found.rounds[0].why == (
+        "repeated, and stamped in time; it may be one of several that were; still to check: that draw 101 of the "
+        "Loteria Federal took place after 2026-12-01T12:00:00Z, with this result: number and date at Caixa"
+    )
     unchecked = play.audit()
     assert "its time stamp was not checked" in unchecked.rounds[0].why
 
@@ -495,7 +500,7 @@ def test_a_correction_that_moves_to_another_cell_is_named(corrected: Stage) -> N
         for row in corrected.public.rows
     ]
     corrected.public.commitments.write_bytes(rows_bytes(rows))
-    assert "item 'p0000b' corrects 'p0000', and is of another cell or batch" in said(corrected.audit())
+    assert "item 'p0000b' corrects 'p0000', and is of another cell, batch or group" in said(corrected.audit())
 
 
 def test_two_items_with_one_commitment_and_an_unsorted_file_are_named(corrected: Stage) -> None:

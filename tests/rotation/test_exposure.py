@@ -13,7 +13,7 @@ from tests.rotation.test_audit import said, with_freeze
 from tests.sealing.making import private
 
 from lacre.registry import ledger as ledgers
-from lacre.registry.events import Exposure, Supersede
+from lacre.registry.events import Event, Exposure, RunIntent, Supersede
 from lacre.registry.matrix import Matrix, read_matrix
 from lacre.rotation.beacon import instant
 from lacre.rotation.exposure import exposures, must_open, over_exposed, showings
@@ -26,8 +26,16 @@ def event(run: str, column: str, *shown: str) -> Exposure:
     return Exposure(benchmark="exemplo", run=run, column=column, items=shown, terms="30 days")
 
 
-def told(*events: Exposure) -> History:
+def intent(run: str, column: str) -> RunIntent:
+    return RunIntent(benchmark="exemplo", run=run, column=column, items=1, root="0" * 64, templates="0" * 64)
+
+
+def told(*events: Exposure, begun: bool = True) -> History:
+    """A history of showings; their runs began, each once, unless said otherwise."""
     known = History("exemplo")
+    if begun:
+        names = dict.fromkeys(each.run for each in events)
+        known.intents = [Entry(n - len(names), "", intent(run, "alfa")) for n, run in enumerate(names)]
     known.exposures = [Entry(n, f"2026-01-{n:02d}T00:00:00Z", each) for n, each in enumerate(events, 1)]
     return known
 
@@ -43,7 +51,15 @@ def play(tmp_path: Path) -> Stage:
 
 
 def show(play: Stage, *events: Exposure) -> None:
-    ledgers.append(ledger_path(play.registry), events, at=instant(play.now), signer=play.key)
+    """Log showings; the first of a run comes after its intent."""
+    begun = {run.event.run for run in play.public.history.intents}
+    lines: list[Event] = []
+    for each in events:
+        if each.run not in begun:
+            lines.append(intent(each.run, each.column))
+        begun.add(each.run)
+        lines.append(each)
+    ledgers.append(ledger_path(play.registry), lines, at=instant(play.now), signer=play.key)
 
 
 def matrix(play: Stage) -> Matrix:
@@ -61,6 +77,24 @@ def test_a_run_that_was_resumed_shows_an_item_once() -> None:
         ("r1", "r2"),
     )
     assert found.over == ("p1",)
+
+
+def test_a_run_is_told_by_its_intent_and_not_by_its_name() -> None:
+    known = told(*[event("r1", "alfa", "p1")] * 4, begun=False)
+    assert [each.times for each in exposures(known, 3).items] == [4]
+    known.intents = [Entry(0, "", intent("r1", "alfa")), Entry(3, "", intent("r1", "alfa"))]
+    assert [each.times for each in exposures(known, 3).items] == [2]
+
+
+def test_a_name_used_again_and_showings_of_runs_that_never_began_are_named(play: Stage) -> None:
+    path, at = ledger_path(play.registry), instant(play.now)
+    ledgers.append(path, event("r0", "alfa", "p0001"), at=at, signer=play.key)
+    show(play, event("r1", "alfa", "p0003"), event("r1", "beta", "p0003"))
+    ledgers.append(path, intent("r1", "alfa"), at=at, signer=play.key)
+    found = said(play.audit())
+    assert "line 4: shows items in run 'r0' of column 'alfa', which no line before it begins" in found
+    assert "line 7: shows items in run 'r1' of column 'beta', which no line before it begins" in found
+    assert "line 8: run 'r1' begins a second time" in found
 
 
 def test_a_correction_was_shown_as_often_as_what_it_corrects() -> None:
@@ -106,7 +140,7 @@ def test_the_figures_are_those_of_counting_by_hand(lines: list[tuple[str, str, s
 def test_what_is_over_the_cap_opens_at_the_next_closing_for_exposure(play: Stage) -> None:
     for run in ("r1", "r2", "r3"):
         show(play, event(run, "alfa", "p0003", "p0004"))
-    show(play, event("r1", "beta", "p0000"))
+    show(play, event("r4", "beta", "p0000"))
     before = plan(play.public, play.rules, matrix(play), None)
     frozen = play.freeze(forced={"p0004": "leak"})
     assert {item.id: item.must for item in frozen.items if item.must} == {
@@ -163,7 +197,7 @@ def test_showings_after_the_freeze_count_for_the_next_one(play: Stage) -> None:
 
 def test_an_item_that_nobody_sealed_cannot_have_been_shown(play: Stage) -> None:
     show(play, event("r1", "alfa", "p0003", "nobody"))
-    assert "line 4: item 'nobody' was shown to a column, and has no row" in said(play.audit())
+    assert "line 5: item 'nobody' was shown to a column, and has no row" in said(play.audit())
 
 
 def test_a_corrected_item_carries_its_showings_into_the_freeze(play: Stage) -> None:

@@ -41,7 +41,7 @@ def test_a_year_and_a_half_of_rounds_and_an_outsider_who_repeats_them(tmp_path: 
     outside = tmp_path / "outside"
     shutil.copytree(play.registry, outside / "registry")
     shutil.rmtree(play.vault_folder)
-    found = audit(outside / "registry", "exemplo", play.rules, key=play.key.fingerprint)
+    found = audit(outside / "registry", "exemplo", play.rules, at=play.now, key=play.key.fingerprint)
     assert found.findings == ()
     assert [(r.round, r.standing, r.opened) for r in found.rounds] == [
         ("exemplo/1", "repeatable", 48),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from lacre.rotation.audit import StampCheck
     from lacre.rotation.plan import Plan
     from lacre.rotation.records import Frozen, Must
+    from lacre.rotation.standing import Noted
 
 REASONS = ("leak", "exposure", "defect")
 
@@ -356,19 +358,45 @@ def supersede(
     "--roots", type=click.Path(path_type=Path), metavar="PEM",
     help="Certificates of the time-stamping authorities that you trust; stamps are checked then.",
 )  # fmt: skip
+@click.option(
+    "--published", multiple=True, metavar="SHA256",
+    help="A freeze file's hash, as you noted it before the hour of its draw; again for more.",
+)  # fmt: skip
+@click.option(
+    "--witness", "witnesses", multiple=True, type=click.Path(path_type=Path), metavar="DIR|FILE",
+    help="A copy of the public files, or of the ledger, that you took before the hour; again for more.",
+)  # fmt: skip
+@click.option("--at", "when", metavar="TIME", help="Audit as of this time; now when not given.")
 @_BENCHMARK
 @json_option
-def audit(key: str | None, roots: Path | None, benchmark: str | None, as_json: bool) -> int:
+def audit(
+    *,
+    key: str | None,
+    roots: Path | None,
+    published: tuple[str, ...],
+    witnesses: tuple[Path, ...],
+    when: str | None,
+    benchmark: str | None,
+    as_json: bool,
+) -> int:
     """Repeat every freeze and every draw from the public files alone, and name all that does not hold.
 
-    It needs no vault, no key and no network: run it on your own copy of the registry. Exit code: 3 when
-    something does not hold.
+    It needs no vault, no key and no network: run it on your own copy of the registry. A time stamp shows that a
+    freeze existed in time, not that it was the only one: that takes what you noted before the hour (--published,
+    --witness). Exit code: 3 when something does not hold.
     """
     from lacre.rotation.audit import audit as audited  # noqa: PLC0415 - keeps --help fast
 
     ground = ground_of(benchmark)
-    check = None if roots is None else _stamp_check(roots)
-    found = audited(ground.workspace.registry, ground.name, ground.rules, key=key, stamped=check)
+    found = audited(
+        ground.workspace.registry,
+        ground.name,
+        ground.rules,
+        at=now() if when is None else moment_of(when, "--at"),
+        key=key,
+        stamped=None if roots is None else _stamp_check(roots),
+        noted=_noted(published, witnesses),
+    )
     if as_json:
         print_json(found)
     else:
@@ -456,6 +484,16 @@ def _stamped(ground: Ground, frozen: Frozen, authority: str) -> str:
             f"randomness is out, and write the answer to {folder / STAMP_FILE}."
         ) from None
     return authority
+
+
+def _noted(published: Sequence[str], witnesses: Sequence[Path]) -> Noted:
+    """What a person kept from before a draw."""
+    from lacre.rotation.standing import Noted, read_witness  # noqa: PLC0415 - keeps --help fast
+
+    for text in published:
+        if not re.fullmatch(r"[0-9a-f]{64}", text):
+            raise InputError(f"--published {text}", "is no SHA-256", "Give the 64 hex digits that you noted")
+    return Noted(published=tuple(published), witnesses=tuple((str(p), read_witness(p)) for p in witnesses))
 
 
 def _stamp_check(roots: Path) -> StampCheck:

@@ -82,8 +82,8 @@ def now() -> datetime:
     return datetime.now(UTC)
 
 
-def moment_of(text: str) -> datetime:
-    """The time that a person wrote, with its zone.
+def moment_of(text: str, option: str = "--due") -> datetime:
+    """The time that a person wrote after an option, with its zone.
 
     Raises:
         InputError: it is none, or says no zone.
@@ -91,9 +91,9 @@ def moment_of(text: str) -> datetime:
     try:
         when = datetime.fromisoformat(text)
     except ValueError:
-        raise InputError(f"--due {text}", "is no time", "Write it as 2027-01-16T19:00-03:00") from None
+        raise InputError(f"{option} {text}", "is no time", "Write it as 2027-01-16T19:00-03:00") from None
     if when.tzinfo is None:
-        raise InputError(f"--due {text}", "says no time zone", "End it with Z or -03:00")
+        raise InputError(f"{option} {text}", "says no time zone", "End it with Z or -03:00")
     return when
 
 

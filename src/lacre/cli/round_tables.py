@@ -15,7 +15,14 @@ if TYPE_CHECKING:
     from lacre.rotation.plan import Plan
     from lacre.rotation.records import DrawRecord, Frozen
 
-STANDINGS = {"failed": "bold red", "repeatable": "yellow", "frozen": "cyan", "shown": "green"}
+STANDINGS = {
+    "failed": "bold red",
+    "repeatable": "yellow",
+    "stamped": "yellow",
+    "noted": "green",
+    "frozen": "cyan",
+    "shown": "green",
+}
 """How a terminal shows what became of a closing."""
 
 SHOWN = 20  # ids named in a line; --json has all
@@ -80,7 +87,8 @@ def print_plan(found: Plan) -> None:
 
 def print_frozen(frozen: Frozen, folder: Path, stamp: str | None) -> None:
     """What was frozen, and what to do before its randomness is out."""
-    from lacre.rotation.beacon import source_name  # noqa: PLC0415 - keeps --help fast
+    from lacre.digest import sha256  # noqa: PLC0415 - keeps --help fast
+    from lacre.rotation.beacon import source_name  # noqa: PLC0415
     from lacre.rotation.records import FREEZE_FILE, STAMP_FILE  # noqa: PLC0415
 
     print_table(
@@ -106,12 +114,14 @@ def print_frozen(frozen: Frozen, folder: Path, stamp: str | None) -> None:
     if frozen.waived:
         stand = "stands" if len(frozen.waived) == 1 else "stand"
         say(f"{counted(len(frozen.waived), 'item')} {stand} by a waiver: {_named(frozen.waived)}.")
-    if stamp is None:
-        say(
-            f"Publish {folder / FREEZE_FILE} now, and have it stamped as {STAMP_FILE}: nobody can do it later."
-        )
-    else:
-        say(f"Stamped by {stamp}. Publish {folder} now.")
+    digest = sha256((folder / FREEZE_FILE).read_bytes())
+    said = f"have it stamped as {STAMP_FILE}" if stamp is None else f"it is stamped by {stamp}"
+    say(f"Publish {folder / FREEZE_FILE} now; {said}. Nobody can do it later.")
+    say(
+        "A stamp shows that this freeze existed, not that it was the only one. Publish this line where others note it "
+        f"before {frozen.source.due}:"
+    )
+    say(f"freeze {frozen.round} {source_name(frozen.source)} sha256 {digest}")
 
 
 def print_closing(record: DrawRecord) -> None:
@@ -135,9 +145,9 @@ def print_closing(record: DrawRecord) -> None:
 def print_audit(found: Audit) -> None:
     """What an audit found: one line for each closing, then all that does not hold."""
     print_table(
-        ("round", "standing", "items", "opened", "void", "frozen", "due", "why"),
+        ("round", "standing", "items", "opened", "forced", "waived", "void", "frozen", "due", "why"),
         [_audit_row(closing) for closing in found.rounds],
-        right=("items", "opened", "void"),
+        right=("items", "opened", "forced", "waived", "void"),
         whole=("round", "standing"),
         styles=STANDINGS,
     )
@@ -159,6 +169,8 @@ def _audit_row(closing: RoundAudit) -> tuple[object, ...]:
         closing.standing,
         closing.items,
         closing.opened,
+        closing.forced,
+        closing.waived,
         f"{closing.voided} + {len(closing.voided_after)} late" if closing.voided_after else closing.voided,
         closing.frozen_at or "unknown",
         closing.due or "unknown",

@@ -80,6 +80,7 @@ class RoundRules(Record):
         age_cap: closings that an item may stay private through; at the next one it opens.
         exposure_cap: how often an item may be shown to columns; shown more often, it opens at the next closing.
             0: no cap.
+        draw_days: days after its randomness is out by which a frozen draw must be carried out.
         private_size: private items aimed at, spread over the cells by their shares; 0: as many as were frozen.
     """
 
@@ -87,6 +88,7 @@ class RoundRules(Record):
     rotation_open: str
     age_cap: int
     exposure_cap: int
+    draw_days: int
     private_size: int
 
 
@@ -307,6 +309,8 @@ def _out_of_range(rules: Rules) -> Iterator[tuple[tuple[str, str], str, str]]:
         yield ("rounds", "age_cap"), "is below 1", "Give the closings that an item may stay private through"
     if rounds.exposure_cap < 0:
         yield ("rounds", "exposure_cap"), "is negative", "Give a number of showings, or 0 for no cap"
+    if rounds.draw_days < 0:
+        yield ("rounds", "draw_days"), "is negative", "Give the days in which a draw must be carried out"
     if rounds.private_size < 0:
         yield ("rounds", "private_size"), "is negative", "Give a number of items, or 0 for as many as now"
     if not 1 <= vetting.review_from <= vetting.n:

@@ -11,9 +11,8 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Literal
 
 import msgspec
 
@@ -21,16 +20,17 @@ from lacre.errors import LacreError
 from lacre.jsonl import read_bytes
 from lacre.registry.records import Record
 from lacre.registry.rules import Rules
-from lacre.rotation.beacon import instant, source_due, source_name
+from lacre.rotation.beacon import Randomness, instant, source_due, source_name
 from lacre.rotation.history import History
+from lacre.rotation.human import human_notes
 from lacre.rotation.order import order_complaints
 from lacre.rotation.public import Public, ledger_path, read_damaged, settings_digests
 from lacre.rotation.recheck import Fault, SignedFreeze, draw_faults, freeze_faults, signed_freeze
 from lacre.rotation.records import FREEZE_FILE, STAMP_FILE, Frozen, round_name
 from lacre.rotation.rows import Rows, all_rows, open_layer_complaints, row_complaints
+from lacre.rotation.standing import NOTHING_NOTED, Known, Noted, Standing, known_before, standing
 from lacre.sealing.keyring import Keyring, keyring
 
-Standing = Literal["shown", "repeatable", "frozen", "failed"]
 StampCheck = Callable[[bytes, bytes], datetime]
 """Gives the time at which an authority stamped content (stamp, content), or raises a LacreError."""
 
@@ -47,11 +47,10 @@ class RoundAudit(Record, omit_defaults=False):
     """One closing.
 
     Attributes:
-        standing: ``shown`` (repeated, and stamped before its randomness was out), ``repeatable`` (repeated, but
-            not shown to be unsteered), ``frozen`` (not carried out yet), ``failed``.
-        why: in a few words, for the standing.
+        standing: see :func:`lacre.rotation.standing.standing`. ``why``: in a few words, for it.
         items, opened: numbers of items in the draw, and opened in all; ``reasons``: the latter by why.
         voided, replaced: items that were void or replaced when it was frozen.
+        forced: items that a person made open whatever the draw said; ``waived``: items for which a person answers.
         voided_after: ids of items made void after its freeze and before it was carried out, when the draw could
             be known; they are among those of the next closing's ``voided`` too, where they leave.
     """
@@ -69,6 +68,8 @@ class RoundAudit(Record, omit_defaults=False):
     voided: int = 0
     replaced: int = 0
     voided_after: tuple[str, ...] = ()
+    forced: int = 0
+    waived: int = 0
 
 
 class Audit(Record, omit_defaults=False):
@@ -96,6 +97,8 @@ class _Court:
     public: Public
     ring: Keyring
     stamped: StampCheck | None
+    known: Known
+    at: datetime
     rows: Rows
     findings: list[Finding] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -109,22 +112,35 @@ class _Court:
 
 
 def audit(
-    registry: Path, benchmark: str, rules: Rules, *, key: str | None = None, stamped: StampCheck | None = None
+    registry: Path,
+    benchmark: str,
+    rules: Rules,
+    *,
+    at: datetime,
+    key: str | None = None,
+    stamped: StampCheck | None = None,
+    noted: Noted = NOTHING_NOTED,
 ) -> Audit:
     """All that can be checked about a benchmark's closings.
 
     Args:
         registry: the folder with the public files.
         rules: those of the benchmark as published.
+        at: the time, for draws that are overdue.
         key: fingerprint of the ledger's first key, known from elsewhere.
         stamped: checks time stamps; none: they are not looked at, and the audit says so.
+        noted: what the auditor kept from before a draw's hour.
 
     Raises:
         IntegrityError: the ledger's chain, or a signature in it, does not hold; nothing else can be trusted then.
+        InputError: a copy that was noted is no ledger.
     """
     public, damage = read_damaged(registry, benchmark)
     where = ledger_path(registry)
-    court = _Court(public, keyring(public.ledger, where), stamped, all_rows(public))
+    known = known_before(public, noted)
+    court = _Court(public, keyring(public.ledger, where), stamped, known, at, all_rows(public))
+    for what in known.faults:
+        court.accuse(None, where, what)
     first = next(iter(court.ring.tenures), None)
     if key is not None and first != key:
         court.accuse(None, where, f"its first key is {first or 'none'}, not {key}")
@@ -170,15 +186,30 @@ def _closing(court: _Court, number: int, rules: Rules) -> RoundAudit:
         )
     frozen = signed.frozen
     stamped_at = _stamp(court, name, folder, signed)
+    seen: list[Randomness] = []
     if split is not None:
-        _collect(court, name, folder, draw_faults(public, court.rows, signed, split, court.notes))
+        _collect(court, name, folder, draw_faults(public, court.rows, signed, split, seen))
+    else:
+        _overdue(court, name, signed, rules)
+    for randomness in seen:
+        if randomness.note:
+            after = f", and that it took place after {frozen.at}" if signed.lottery else ""
+            court.notes.append(f"{name}: {randomness.note}".rstrip(".") + after)
     _hold_to_rules(court, name, signed, rules)
-    failed_now = any(finding.round == name for finding in court.findings)
-    standing, why = _standing(split is not None, failed_now, stamped_at, (folder / STAMP_FILE).is_file())
+    court.notes += human_notes(frozen)
+    stands, why = standing(
+        carried_out=split is not None,
+        failed=any(finding.round == name for finding in court.findings),
+        noted=signed.entry.event.freeze in court.known.freezes,
+        stamped_at=stamped_at,
+        has_stamp=(folder / STAMP_FILE).is_file(),
+        source=frozen.source,
+        randomness=seen[0] if seen else None,
+    )
     openings = court.rows.openings.get(number, []) if split is not None else []
     return RoundAudit(
         round=name,
-        standing=standing,
+        standing=stands,
         why=why,
         randomness=source_name(frozen.source),
         due=instant(source_due(frozen.source)),
@@ -190,21 +221,25 @@ def _closing(court: _Court, number: int, rules: Rules) -> RoundAudit:
         voided=sum(left.why == "void" for left in frozen.leaving),
         replaced=sum(left.why == "supersede" for left in frozen.leaving),
         voided_after=_voided_after(public.history, name),
+        forced=sum(item.must is not None for item in frozen.items),
+        waived=len(frozen.waived),
     )
 
 
-def _standing(
-    carried_out: bool, failed: bool, stamped_at: datetime | None, has_stamp: bool
-) -> tuple[Standing, str]:
-    if failed:
-        return "failed", "see the findings"
-    if not carried_out:
-        return "frozen", "its draw is not carried out yet"
-    if stamped_at is not None:
-        return "shown", "repeated, and stamped before its randomness was out"
-    if has_stamp:
-        return "repeatable", "repeatable, not shown unsteered: its time stamp was not checked"
-    return "repeatable", "repeatable, not shown unsteered: no time stamp"
+def _overdue(court: _Court, name: str, signed: SignedFreeze, rules: Rules) -> None:
+    """A draw whose randomness is out, and that is not carried out: first a note, then a finding.
+
+    Whoever does not like a draw could leave it at that.
+    """
+    due = source_due(signed.frozen.source)
+    days = rules.rounds.draw_days
+    what = f"its randomness is out since {instant(due)}, and the draw is not carried out"
+    if court.at > due + timedelta(days=days):
+        court.accuse(
+            name, court.public.folder(signed.frozen.number), f"{what}; the rules give it {days} days"
+        )
+    elif court.at > due:
+        court.notes.append(f"{name}: {what}")
 
 
 def _freeze(court: _Court, name: str, folder: Path) -> SignedFreeze | None:

@@ -248,8 +248,8 @@ def carried_before(public: Public, number: int) -> dict[str, str]:
     """What each cell opened above its exact quota in the closings before number ``number``."""
     if number <= 1:
         return {}
-    folder = public.folder(number - 1)
-    return read_draw(read_round_file(folder, DRAW_FILE), folder / DRAW_FILE).carried
+    path = public.folder(number - 1) / DRAW_FILE
+    return read_draw(public.published(path), path).carried
 
 
 def done_already(public: Public, randomness_file: bytes) -> DrawRecord | None:

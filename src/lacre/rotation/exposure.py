@@ -1,7 +1,8 @@
 """How often private items were shown to columns, by the ledger alone; shown too often, they must open (L3, X5).
 
-A showing is one run of one column: a run that was cut short and resumed logs itself again, and is still one. A
-corrected item has been seen as often as the text it corrects, for the one gives the other away.
+A showing is one run of one column, by the line of its intent: a run that was cut short and resumed logs itself
+again, and is still one, and a name that is used again does not make two runs one. A line of a run that never began
+counts by itself. A corrected item has been seen as often as the text it corrects, for the one gives the other away.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from lacre.registry.events import Exposure
 from lacre.registry.records import Record
 from lacre.rotation.history import Entry, History
 
-Showings = dict[tuple[str, str], list[Entry[Exposure]]]
-"""Run and column -> the ledger's lines about them, in order."""
+Showings = dict[tuple[int, str], list[Entry[Exposure]]]
+"""Line of the run's intent (without one: of the showing) and column -> the ledger's lines about them, in order."""
 
 
 class Seen(Record, omit_defaults=False):
@@ -81,7 +82,7 @@ def showings(known: History, *, before: int | None = None) -> dict[str, Showings
     for entry in known.exposures:
         if before is None or entry.line < before:
             for item in entry.event.items:
-                found[item].setdefault((entry.event.run, entry.event.column), []).append(entry)
+                found[item].setdefault((_began(known, entry), entry.event.column), []).append(entry)
     shown = set(found)
     for item in known.corrections:
         for old in _corrected(known, item, before):
@@ -147,6 +148,13 @@ def narrowed(found: Exposures, items: Collection[str]) -> Exposures:
         columns=tuple(_column(mine) for _, mine in _grouped(seen, "column")),
         seen=seen,
     )
+
+
+def _began(known: History, shown: Entry[Exposure]) -> int:
+    """The line of the intent of a showing's run, the last of its name before it; without one, its own."""
+    name = shown.event.run
+    lines = [run.line for run in known.intents if run.event.run == name and run.line < shown.line]
+    return lines[-1] if lines else shown.line
 
 
 def _corrected(known: History, item: str, before: int | None) -> Iterator[str]:

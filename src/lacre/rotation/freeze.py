@@ -12,6 +12,7 @@ from lacre.registry.rules import Rules
 from lacre.rotation.beacon import Source, instant, source_due, source_name
 from lacre.rotation.exposure import must_open
 from lacre.rotation.history import Entry
+from lacre.rotation.order import spent
 from lacre.rotation.public import Public
 from lacre.rotation.records import Frozen, FrozenItem, Leaving, Must
 from lacre.sealing.checks import Check
@@ -57,6 +58,10 @@ def freeze(
     elif public.history.pending is None:
         raise InputError("--again", "no freeze waits to be given up", "Leave it out")
     _refuse_due(source, now)
+    if (used := spent(public, source_name(source))) is not None:
+        raise InputError(
+            source_name(source), f"may be known already: {used}", "Name randomness that decides nothing else"
+        )
     if not public.private:
         raise InputError(public.commitments, "no private items to freeze", "Seal some with `lacre vault add`")
     _refuse_unknown(public, forced or {})

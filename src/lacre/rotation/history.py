@@ -5,7 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from lacre.registry.events import BatchCommit, Exposure, Freeze, Open, Split, Supersede, Void, Waiver
+from lacre.registry.events import (
+    BatchCommit,
+    Exposure,
+    Freeze,
+    Open,
+    RunIntent,
+    Split,
+    Supersede,
+    Void,
+    Waiver,
+)
 from lacre.registry.ledger import Ledger
 from lacre.rotation.records import round_name
 
@@ -30,7 +40,9 @@ class History:
         freezes, splits: in the order of the ledger.
         voids, supersedes, opened: by item.
         corrections: by the item that corrects.
-        exposures: showings of items to columns, in the order of the ledger.
+        replaced: every line that replaces an item, in the order of the ledger; only of a forged ledger are they
+            more than ``supersedes``.
+        exposures: showings of items to columns, in the order of the ledger; ``intents``: the runs that began.
     """
 
     benchmark: str
@@ -42,7 +54,9 @@ class History:
     corrections: dict[str, Entry[Supersede]] = field(default_factory=dict)
     opened: dict[str, Entry[Open]] = field(default_factory=dict)
     waivers: list[Entry[Waiver]] = field(default_factory=list)
+    replaced: list[Entry[Supersede]] = field(default_factory=list)
     exposures: list[Entry[Exposure]] = field(default_factory=list)
+    intents: list[Entry[RunIntent]] = field(default_factory=list)
 
     @property
     def closed(self) -> int:
@@ -107,12 +121,15 @@ def history(ledger: Ledger, benchmark: str) -> History:
             case Void():
                 known.voids.setdefault(event.item, Entry(line.seq, line.at, event))
             case Supersede():
+                known.replaced.append(Entry(line.seq, line.at, event))
                 known.supersedes.setdefault(event.item, Entry(line.seq, line.at, event))
                 known.corrections.setdefault(event.by, Entry(line.seq, line.at, event))
             case Open():
                 known.opened.setdefault(event.item, Entry(line.seq, line.at, event))
             case Waiver() if line.sig is not None:  # nobody answers for an item without signing
                 known.waivers.append(Entry(line.seq, line.at, event))
+            case RunIntent():
+                known.intents.append(Entry(line.seq, line.at, event))
             case Exposure():
                 known.exposures.append(Entry(line.seq, line.at, event))
             case _:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from lacre.digest import sha256
 from lacre.jsonl import read_bytes
-from lacre.registry.events import Freeze
+from lacre.registry.events import Freeze, Split
 from lacre.rotation.beacon import moment
 from lacre.rotation.history import Entry
 from lacre.rotation.public import Public, ledger_path
@@ -22,6 +22,41 @@ def order_complaints(public: Public) -> Iterator[Complaint]:
     yield from _open_complaints(public)
     yield from _folder_complaints(public)
     yield from _given_up_complaints(public)
+    yield from _spent_complaints(public)
+
+
+def spent(public: Public, beacon: str, *, before: int | None = None, own: str | None = None) -> str | None:
+    """Where the ledger used some randomness already, so that who names it again may know it; none when nowhere.
+
+    Args:
+        beacon: its name, as freezes have it. ``before``: look only at lines before this one.
+        own: a closing whose own freezes are not looked at.
+    """
+    waiting: dict[str, str] = {}
+    for line in public.ledger.lines[: None if before is None else before - 1]:
+        event = line.event
+        if isinstance(event, Freeze) and event.beacon == beacon and event.round != own:
+            if event.benchmark == public.benchmark:
+                return f"line {line.seq} of the ledger froze {event.round} for it"
+            waiting[event.freeze] = event.round
+        elif isinstance(event, Split) and event.freeze in waiting:
+            return f"line {line.seq} of the ledger carried out {event.round} with it"
+    return None
+
+
+def _spent_complaints(public: Public) -> Iterator[Complaint]:
+    """Closings frozen for randomness that another was frozen for before: it may have been known by then."""
+    ledger = ledger_path(public.registry)
+    for entry in public.history.freezes:
+        event = entry.event
+        if (used := spent(public, event.beacon, before=entry.line, own=event.round)) is not None:
+            what = f"line {entry.line} freezes it for {event.beacon}, which could be known: {used}"
+            yield event.round, ledger, what
+
+
+def opening_complaints(public: Public) -> Iterator[Complaint]:
+    """Lines that open an item outside the closing they name."""
+    yield from _open_complaints(public)
 
 
 def _freeze_complaints(public: Public) -> Iterator[Complaint]:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from lacre.digest import sha256
-from lacre.errors import Fault, InputError
-from lacre.jsonl import read_bytes, read_lines
+from lacre.errors import Fault, IntegrityError
+from lacre.jsonl import Lines, lines_of, read_bytes, read_lines
 from lacre.registry import ledger as ledgers
 from lacre.registry.ledger import Ledger
 from lacre.rotation.history import History, history
-from lacre.rotation.records import OPENINGS_FILE, Opened, read_openings, round_folder
+from lacre.rotation.records import OPENINGS_FILE, Opened, openings_from, round_folder
 from lacre.sealing.batches import read_rows, rows_place
 from lacre.sealing.change import LEDGER
 from lacre.sealing.commitments import Row
@@ -28,6 +28,7 @@ class Public:
 
     Attributes:
         rows: those whose commitments are not opened yet, sorted by id.
+        coming: files that are about to be written, by path: they are read in the place of what is on disk.
     """
 
     registry: Path
@@ -35,6 +36,7 @@ class Public:
     ledger: Ledger
     history: History
     rows: tuple[Row, ...]
+    coming: Mapping[Path, bytes] = field(default_factory=dict)
 
     @property
     def commitments(self) -> Path:
@@ -51,8 +53,35 @@ class Public:
         return round_folder(self.registry, self.benchmark, number)
 
     def openings(self, number: int) -> list[Opened]:
-        """What opened at a closing."""
-        return read_openings(self.folder(number) / OPENINGS_FILE)
+        """What opened at a closing.
+
+        Raises:
+            IntegrityError: a line was changed; every one is listed. InputError: the file cannot be read.
+        """
+        path = self.folder(number) / OPENINGS_FILE
+        return openings_from(self.content(path), path)
+
+    def has(self, path: Path) -> bool:
+        """Whether there is such a file."""
+        return path in self.coming or path.is_file()
+
+    def content(self, path: Path) -> bytes:
+        """The bytes of a public file.
+
+        Raises:
+            InputError: it cannot be read.
+        """
+        return self.coming[path] if path in self.coming else read_bytes(path)
+
+    def published(self, path: Path) -> bytes:
+        """The bytes of a file that was published.
+
+        Raises:
+            IntegrityError: it is missing: what was published is never taken away.
+        """
+        if not self.has(path):
+            raise IntegrityError(f"{path}: is missing. Get it again from who published it.")
+        return self.content(path)
 
     def successor(self, item: str) -> str:
         """The item that stands for ``item`` now: its last correction, or itself."""
@@ -60,7 +89,10 @@ class Public:
         while item in self.history.supersedes:
             item = self.history.supersedes[item].event.by
             if item in seen:
-                raise InputError(self.registry / "ledger.jsonl", f"item '{item}' replaces itself", "Audit it")
+                place = ledger_path(self.registry)
+                raise IntegrityError(
+                    f"{place}: item '{item}' replaces itself. `lacre round audit` names the lines."
+                )
             seen.add(item)
         return item
 
@@ -108,10 +140,21 @@ def read_damaged(registry: Path, benchmark: str) -> tuple[Public, tuple[Fault, .
     """
     ledger = ledgers.read(ledger_path(registry))
     path = commitments_path(registry, benchmark)
-    lines = read_lines(path, Row) if path.exists() else None
+    lines: Lines[Row] | None = read_lines(path, Row) if path.exists() else None
     rows = () if lines is None else tuple(row for _, row in lines.records)
     faults = () if lines is None else lines.faults
     return Public(registry, benchmark, ledger, history(ledger, benchmark), rows), faults
+
+
+def after(public: Public, coming: Mapping[Path, bytes]) -> Public:
+    """The public files as they will be once some are written: what an audit of a step looks at before it is taken.
+
+    Raises:
+        IntegrityError: the ledger to come does not hold.
+    """
+    ledger = ledgers.parse(coming[ledger_path(public.registry)], ledger_path(public.registry))
+    rows = tuple(row for _, row in lines_of(coming[public.commitments], Row).records)
+    return Public(public.registry, public.benchmark, ledger, history(ledger, public.benchmark), rows, coming)
 
 
 def without(rows: Sequence[Row], gone: Iterable[str]) -> tuple[Row, ...]:

@@ -8,10 +8,9 @@ from typing import Any
 
 from lacre.digest import sha256
 from lacre.errors import InputError, IntegrityError
-from lacre.jsonl import read_bytes
 from lacre.registry.events import Freeze, Split, Why
 from lacre.registry.matrix import cell_name
-from lacre.rotation.beacon import come_out, instant, source_due, source_name
+from lacre.rotation.beacon import LotteryDraw, Randomness, come_out, instant, source_due, source_name
 from lacre.rotation.closing import carried_before, opening_reasons, repeat
 from lacre.rotation.exposure import over_exposed
 from lacre.rotation.history import Entry
@@ -30,7 +29,6 @@ from lacre.rotation.records import (
     frozen_from,
     lines_bytes,
     read_draw,
-    read_round_file,
 )
 from lacre.rotation.rows import Rows, standing_at
 from lacre.sealing.commitments import Opening, Row, opens, rows_root
@@ -50,6 +48,11 @@ class SignedFreeze:
         self.frozen = frozen
         self.entry = entry
 
+    @property
+    def lottery(self) -> bool:
+        """Whether its hour is the word of who froze it: nothing signs a lottery draw."""
+        return isinstance(self.frozen.source, LotteryDraw)
+
 
 def signed_freeze(public: Public, ring: Keyring, name: str, folder: Path) -> SignedFreeze:
     """The freeze of a closing: the one that was carried out, else the last.
@@ -63,7 +66,7 @@ def signed_freeze(public: Public, ring: Keyring, name: str, folder: Path) -> Sig
     where = folder / FREEZE_FILE
     if entry is None:
         raise IntegrityError(f"{where}: no line of the ledger freezes it.")
-    content = read_round_file(folder, FREEZE_FILE)
+    content = public.published(where)
     if sha256(content) != entry.event.freeze:
         raise IntegrityError(
             f"{where}: was changed: it is not the file that line {entry.line} of the ledger names."
@@ -171,30 +174,29 @@ def _changed(place: Path, item: FrozenItem | Leaving, row: Row) -> Iterator[Faul
 
 
 def draw_faults(
-    public: Public, known: Rows, signed: SignedFreeze, split: Entry[Split], notes: list[str]
+    public: Public, known: Rows, signed: SignedFreeze, split: Entry[Split], seen: list[Randomness]
 ) -> Iterator[Fault]:
     """What does not hold about a draw that was carried out: randomness, seed, counts, openings.
 
-    ``notes`` gets what no signature proves about the randomness.
+    ``seen`` gets the randomness that came out.
 
     Raises:
         IntegrityError: a file is missing or cannot be read.
     """
     frozen, folder = signed.frozen, public.folder(signed.frozen.number)
     line = split.line
-    content = read_round_file(folder, DRAW_FILE)
+    content = public.published(folder / DRAW_FILE)
     if sha256(content) != split.event.draw:
         yield folder / DRAW_FILE, f"was changed: it is not the file that line {line} of the ledger names"
     record = read_draw(content, folder / DRAW_FILE)
-    randomness_file = read_round_file(folder, BEACON_FILE)
+    randomness_file = public.published(folder / BEACON_FILE)
     if sha256(randomness_file) != record.randomness_file:
         yield folder / BEACON_FILE, "was changed: it is not the file that the draw names"
     try:
         randomness = come_out(frozen.source, randomness_file, str(folder / BEACON_FILE))
     except InputError as error:
         raise IntegrityError(str(error)) from None
-    if randomness.note:
-        notes.append(f"{frozen.round}: {randomness.note}".rstrip("."))
+    seen.append(randomness)
     repeated = repeat(frozen, randomness)
     drawn, seed = repeated.drawn, repeated.seed
     for name, said, found in (
@@ -210,7 +212,7 @@ def draw_faults(
     reasons = opening_reasons(frozen, drawn)
     stamp = folder / STAMP_FILE
     if record.stamp_file is not None and not (
-        stamp.is_file() and sha256(read_bytes(stamp)) == record.stamp_file
+        public.has(stamp) and sha256(public.content(stamp)) == record.stamp_file
     ):
         yield stamp, "is missing, or is not the stamp that the draw names"
     again = draw_record(
@@ -236,7 +238,7 @@ def _opening_faults(
 ) -> Iterator[Fault]:
     """Items that were opened and should not have been, or the other way round, or that are not those committed to."""
     path, ledger = public.folder(frozen.number) / OPENINGS_FILE, ledger_path(public.registry)
-    content = read_round_file(path.parent, OPENINGS_FILE)
+    content = public.published(path)
     if sha256(content) != split.event.openings:
         yield path, f"was changed: it is not the file that line {split.line} of the ledger names"
     openings = public.openings(frozen.number)

@@ -12,7 +12,7 @@ import msgspec
 from lacre.digest import canonical, is_canonical, sha256
 from lacre.draw import Drawn, Ticket
 from lacre.errors import Fault, InputError, IntegrityError, RecordError
-from lacre.jsonl import read_bytes, read_lines
+from lacre.jsonl import lines_of, read_bytes
 from lacre.registry.events import Hash, Text, Why
 from lacre.registry.items import Payload
 from lacre.registry.matrix import parse_cell
@@ -296,14 +296,13 @@ def read_draw(content: bytes, where: str | Path) -> DrawRecord:
     return record
 
 
-def read_openings(path: Path) -> list[Opened]:
-    """The openings of a closing.
+def openings_from(content: bytes, path: Path) -> list[Opened]:
+    """The openings in the bytes of a closing's file; ``path`` names it.
 
     Raises:
         IntegrityError: a line was changed; every one is listed.
-        InputError: the file is missing or cannot be read.
     """
-    lines = read_lines(path, Opened)
+    lines = lines_of(content, Opened)
     faults = [
         Fault(f.line, f"was changed: {f.what}", "Get it again from who published it") for f in lines.faults
     ]

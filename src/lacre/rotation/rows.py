@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from lacre.errors import LacreError
-from lacre.jsonl import read, read_bytes
+from lacre.errors import LacreError, RecordError
+from lacre.jsonl import lines_of
 from lacre.registry.items import Item
 from lacre.registry.matrix import cell_name
+from lacre.registry.sealed_runs import strays
 from lacre.rotation.closing import counts, open_items_path
 from lacre.rotation.public import Public, ledger_path
 from lacre.rotation.records import OPENINGS_FILE, Opened, round_name
@@ -67,7 +68,7 @@ def row_complaints(public: Public, known: Rows) -> Iterator[Complaint]:
     """What does not hold about rows: their file, their batches, corrections, voids, and what was opened."""
     yield from known.complaints
     path = public.commitments
-    if public.rows and read_bytes(path) != rows_bytes(public.rows):
+    if public.rows and public.content(path) != rows_bytes(public.rows):
         yield None, path, "is not sorted by id, or a line is not in canonical form"
     commitments: dict[str, str] = {}
     for row in known.rows.values():
@@ -105,7 +106,9 @@ def _batch_complaints(public: Public, known: Rows) -> Iterator[Complaint]:
 
 
 def _correction_complaints(public: Public, known: Rows) -> Iterator[Complaint]:
-    """Corrected items that are not what the ledger says, or that moved."""
+    """Corrected items that are not what the ledger says, or that moved; corrections of what cannot be corrected."""
+    for place, what in _replaced_complaints(public):
+        yield None, place, what
     for name, entry in public.history.corrections.items():
         event, row, old = entry.event, known.rows.get(name), known.rows.get(entry.event.item)
         if row is None:
@@ -119,9 +122,35 @@ def _correction_complaints(public: Public, known: Rows) -> Iterator[Complaint]:
         if row.commitment != event.by_commitment:
             what = f"item '{name}' has not the commitment of line {entry.line} of the ledger"
             yield None, known.places[name], what
-        if old is not None and (row.cell, row.batch) != (old.cell, old.batch):
-            what = f"item '{name}' corrects '{old.id}', and is of another cell or batch"
+        if old is not None and (row.cell, row.batch, row.group) != (old.cell, old.batch, old.group):
+            what = f"item '{name}' corrects '{old.id}', and is of another cell, batch or group"
             yield None, known.places[name], what
+
+
+def _replaced_complaints(public: Public) -> Iterator[tuple[Path, str]]:
+    """Lines that replace an item a second time, one that is void, or one by another that is no new item."""
+    ledger, history = ledger_path(public.registry), public.history
+    by_item: dict[str, int] = {}
+    by_new: dict[str, int] = {}
+    for entry in history.replaced:
+        event, line = entry.event, entry.line
+        if (first := by_item.setdefault(event.item, line)) != line:
+            yield (
+                ledger,
+                f"line {line}: item '{event.item}' is replaced again; line {first} replaced it already",
+            )
+        if (first := by_new.setdefault(event.by, line)) != line:
+            yield (
+                ledger,
+                f"line {line}: item '{event.by}' corrects another again; line {first} made it already",
+            )
+        if (void := history.voids.get(event.item)) is not None and void.line < line:
+            yield ledger, f"line {line}: item '{event.item}' is replaced, and line {void.line} made it void"
+        if event.by in by_item or event.by == event.item:
+            yield ledger, f"line {line}: item '{event.by}' is no new one: the corrections go in a circle"
+        opened = history.opened.get(event.by)
+        if opened is not None and opened.line < line:
+            yield ledger, f"line {line}: item '{event.by}' is no new one: line {opened.line} opened it"
 
 
 def _event_complaints(public: Public, known: Rows) -> Iterator[Complaint]:
@@ -145,7 +174,16 @@ def _event_complaints(public: Public, known: Rows) -> Iterator[Complaint]:
                     ledger,
                     f"line {entry.line}: {what} of item '{item}', which line {opened.line} opened",
                 )
+    begun: dict[str, tuple[int, str]] = {}
+    for run in public.history.intents:
+        begun.setdefault(run.event.run, (run.line, run.event.column))
+    for number, what in strays(public.ledger, public.benchmark):
+        yield None, ledger, f"line {number}: {what}"
     for shown in public.history.exposures:
+        line, column = begun.get(shown.event.run, (shown.line, ""))
+        if line >= shown.line or column != shown.event.column:
+            which = f"run '{shown.event.run}' of column '{shown.event.column}'"
+            yield None, ledger, f"line {shown.line}: shows items in {which}, which no line before it begins"
         if not known.unread:
             for item in sorted(set(shown.event.items) - set(known.rows)):
                 yield None, ledger, f"line {shown.line}: item '{item}' was shown to a column, and has no row"
@@ -168,11 +206,11 @@ def open_layer_complaints(public: Public, known: Rows) -> Iterator[Complaint]:
     """Open items that are not what their openings say, or that are missing."""
     for number, openings in known.openings.items():
         path, name = open_items_path(public, number), round_name(public.benchmark, number)
-        try:
-            items = read(path, Item) if path.is_file() else []
-        except LacreError as error:
-            yield name, path, str(error).removeprefix(f"{path}:")
+        lines = lines_of(public.content(path), Item) if public.has(path) else None
+        if lines is not None and lines.faults:
+            yield name, path, str(RecordError(path, lines.faults)).removeprefix(f"{path}:")
             continue
+        items = [] if lines is None else [item for _, item in lines.records]
         due = {o.id: o for o in openings if counts(public.history, o.id, o.why)}
         for id in sorted(set(due) - {item.id for item in items}):
             yield name, path, f"item '{id}' was opened, and is not there"
@@ -188,6 +226,9 @@ def open_layer_complaints(public: Public, known: Rows) -> Iterator[Complaint]:
                 yield name, path, f"item '{item.id}' is not the one that was opened"
             elif cell_name(item.cell) != cell_name(opened.cell):
                 yield name, path, f"item '{item.id}' is of another cell than when it was opened"
+            if (item.layer, item.benchmark) != ("open", public.benchmark):
+                what = f"item '{item.id}' is said to be of the {item.layer} layer of '{item.benchmark}'"
+                yield name, path, f"{what}, and was opened as one of '{public.benchmark}'"
         for id, times in Counter(item.id for item in items).items():
             if times > 1:
                 yield name, path, f"item '{id}' stands there {times} times"

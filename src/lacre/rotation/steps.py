@@ -31,10 +31,12 @@ from lacre.rotation.records import (
     round_folder,
 )
 from lacre.rotation.retire import longer_ledger, supersede_event, supersede_target, void_events, waivers
+from lacre.rotation.sound import refuse_unsound, refuse_wrong
 from lacre.sealing import dsse
 from lacre.sealing.batches import rows_bytes
 from lacre.sealing.checks import read_checks, verdicts_by_corpus
 from lacre.sealing.commitments import Row
+from lacre.sealing.keyring import keyring
 from lacre.sealing.vault import Vault
 
 
@@ -59,6 +61,7 @@ def freeze_round(
         InputError, RecordError: as :func:`lacre.rotation.freeze.freeze`.
     """
     public = _public(vault, root, benchmark)
+    refuse_unsound(public)
     checks = verdicts_by_corpus(this_round(public, read_checks(vault)))
     frozen = freeze(
         public,
@@ -125,9 +128,11 @@ def close_round(
         sealed = vault.sealed(id)
         return Unsealed(item=sealed.item, opening=sealed.opening)
 
+    ready = pending(public)
+    refuse_unsound(public, drawing=True)
     closing = close(
         public,
-        pending(public),
+        ready,
         randomness_file,
         unsealed,
         now=now,
@@ -135,6 +140,7 @@ def close_round(
         signer=signer,
         where=where,
     )
+    refuse_wrong(public, closing.files)
     with vault.change(root) as change:
         for path, content in closing.files.items():
             change.publish(_place(path, root), content)
@@ -152,6 +158,7 @@ def void_items(
         InputError, RecordError: as :func:`lacre.rotation.retire.void_events`.
     """
     public = read_public(root / "registry", benchmark)
+    keyring(public.ledger, ledger_path(public.registry))
     events = void_events(public, items, reason)
     ledgers.append(ledger_path(public.registry), events, at=instant(now), signer=signer)
     return len(events)
@@ -206,7 +213,7 @@ def supersede_item(
         return row
     target = supersede_target(public, old, new)
     with vault.change(root) as change:
-        (row,) = change.add([new], target.batch).rows
+        (row,) = change.add([new], target.batch, correcting=target).rows
         event = supersede_event(public, target, row, reason)
         place = _place(commitments_path(public.registry, benchmark), root)
         change.publish(place, rows_bytes([*public.rows, row]))
@@ -230,12 +237,14 @@ def _public(vault: Vault, root: Path, benchmark: str) -> Public:
 
     Raises:
         InputError: the vault is another workspace's.
+        IntegrityError: a signature on the ledger does not hold.
     """
     public = read_public(root / "registry", benchmark)
     if public.ledger.workspace is None:
         raise InputError(ledger_path(public.registry), "has no line yet", "Begin with `lacre key new`")
     if vault.workspace != public.ledger.workspace:
         raise InputError(vault.folder, "is not the vault of this workspace", "Name the one that is")
+    keyring(public.ledger, ledger_path(public.registry))
     return public
 
 

@@ -56,11 +56,11 @@ class Change:
         self._written: dict[str, bytes] = {}
         self._staged = 0
 
-    def add(self, items: Iterable[Item], batch: str) -> Added:
+    def add(self, items: Iterable[Item], batch: str, *, correcting: Row | None = None) -> Added:
         """Seal new private items, each under a fresh nonce, and return their public rows, sorted by id.
 
         An item that is there already, with the same payload, is passed over, so that a command that was cut
-        short can be run again.
+        short can be run again. An item that corrects another (``correcting``) stays in its group.
 
         Raises:
             LacreError: lists every item that cannot be added: not private, an id that is taken or unfit for a
@@ -78,7 +78,10 @@ class Change:
             elif item.id in self._entries:
                 already.append(item.id)
             elif not faults:  # else nothing will be kept
-                rows.append(self._seal_new(item, content, batch, known))
+                group = known.group(item)
+                if correcting is not None:
+                    group = _kept_group(item, group, correcting)
+                rows.append(self._seal_new(item, content, batch, group))
                 known.learn(self._entries[item.id])
         if faults:
             raise LacreError("\n".join(faults))
@@ -219,7 +222,7 @@ class Change:
             journal.carry_out(intent, self.vault.unseal)
         return index
 
-    def _seal_new(self, item: Item, payload: bytes, batch: str, known: _Known) -> Row:
+    def _seal_new(self, item: Item, payload: bytes, batch: str, group: str | None) -> Row:
         nonce = self.vault.random(NONCE_BYTES)
         commitment = commit_bytes(payload, nonce)
         passage = passage_digest(item.payload)
@@ -228,7 +231,7 @@ class Change:
             cell=item.cell,
             batch=batch,
             commitment=commitment,
-            group=known.groups.get(passage, item.id) if passage else None,
+            group=group,
         )
         sealed = Sealed(secret=self._secret, nonce=nonce.hex(), commitment=commitment, batch=batch, item=item)
         file = self._stage_record(f"{ITEMS}/{item.id}.age", sealed)
@@ -289,6 +292,11 @@ class _Known:
         if entry.passage:
             self.groups.setdefault(entry.passage, entry.row.group or id)
 
+    def group(self, item: Item) -> str | None:
+        """The group of an item: the first that quotes its passage; none without a passage."""
+        passage = passage_digest(item.payload)
+        return self.groups.get(passage, item.id) if passage else None
+
     def fault(self, item: Item, digest: str) -> tuple[str, str] | None:
         """Why an item cannot be added, and what to do; none when it can, or is there already."""
         if item.layer != "private":
@@ -305,6 +313,22 @@ class _Known:
         if digest in self.payloads:
             return f"is the same as item '{self.payloads[digest]}' in the vault", "Keep one of the two"
         return None
+
+
+def _kept_group(new: Item, group: str | None, old: Row) -> str | None:
+    """The group of a correction: that of what it corrects, whose draw it takes over.
+
+    Raises:
+        InputError: it quotes a passage of other items, or any where the old one had none: it would have to open with
+            others than the old one.
+    """
+    if group in (None, old.group) or (group == new.id and old.group is not None):
+        return old.group
+    raise InputError(
+        f"item '{new.id}'",
+        f"quotes another passage than '{old.id}', with which other items go",
+        "Void the old one, and add the new one with the next batch",
+    )
 
 
 def passage_digest(payload: Payload) -> str:
