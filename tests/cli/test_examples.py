@@ -12,6 +12,8 @@ from tests.cli.guard_stage import prepare_guard
 from tests.cli.held_stage import prepare_held
 from tests.cli.release_stage import prepare_release
 from tests.cli.round_stage import prepare
+from tests.cli.sealed_stage import prepare_sealed
+from tests.engine.server import Server
 
 from lacre.cli import command, run
 from lacre.errors import Exit
@@ -49,10 +51,12 @@ def test_the_help_ends_with_examples_that_work(
     workspace: Path,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
+    column_server: Server,
 ) -> None:
     found = examples(names, capsys)
     prepare(names, workspace)
     prepare_held(names, workspace, monkeypatch)
+    prepare_sealed(names, workspace, column_server.endpoint("openai"))
     prepare_release(names, workspace)
     prepare_guard(names, workspace)
     assert found, "the help ends without an Example: block"

@@ -24,10 +24,12 @@ from lacre.engine.runs import RunState
 from lacre.registry.columns import Column, SourcedFact
 from lacre.registry.corpora import Corpus
 from lacre.registry.items import Item
+from lacre.registry.sealed_runs import sealed_runs
 from lacre.registry.workspace import Workspace, create_workspace
 from lacre.sealed.ending import finish, scores_of, tidy
 from lacre.sealed.ground import Ground
-from lacre.sealed.records import PublicRun, Undecided
+from lacre.sealed.opening import opened_scores, scores_bytes
+from lacre.sealed.records import PublicRun, Undecided, scores_place
 from lacre.sealed.running import Means, session
 from lacre.sealed.starting import Plan, UnderWay, begin, kept_run
 from lacre.sealing.ages import write_identity
@@ -184,15 +186,28 @@ class Sealing:
 
 def sealing(folder: Path, endpoint: str, count: int = 120, *, more: Sequence[Item] = ()) -> Sealing:
     """A workspace with private items long ago, its vault, identity and key beside it, and a card for a server."""
-    root = folder / "workspace"
-    create_workspace(root, "exemplo")
+    create_workspace(folder / "workspace", "exemplo")
+    return sealing_at(folder / "workspace", endpoint, count, more=more)
+
+
+def sealing_at(root: Path, endpoint: str, count: int, *, more: Sequence[Item] = ()) -> Sealing:
+    """The same in a workspace that is there."""
     (root / "registry/exemplo/benchmark.toml").write_text(BENCHMARK, encoding="utf-8")
     (root / "registry/exemplo/matrix.toml").write_text(MATRIX, encoding="utf-8")
     read = f"{datetime.now(UTC):%Y-%m-%d}"
     (root / "registry/columns.toml").write_text(COLUMN.format(endpoint=endpoint, read=read), encoding="utf-8")
     jsonl.write(root / "registry/corpora.jsonl", [Corpus(id=CORPUS, location="corpus")])
-    play = founded(root, folder / "vault", begin=LONG_AGO)
-    write_identity(folder / "operator.txt", play.identity)
-    write_key(folder / "team.key", play.key)
+    play = founded(root, root.parent / "vault", begin=LONG_AGO)
+    write_identity(root.parent / "operator.txt", play.identity)
+    write_key(root.parent / "team.key", play.key)
     play.add([*items(0, count), *more], "b1")
     return Sealing(play, card(endpoint, id="local", retention=TERMS))
+
+
+def open_scores(sealed: Sealing) -> None:
+    """Open the scores of what opened at the first closing."""
+    public = sealed.play.public
+    with sealed.play.vault() as vault:
+        opened = frozenset(each.id for each in public.openings(1))
+        found = opened_scores(vault, sealed_runs(public.ledger, "exemplo"), opened)
+    jsonl.write_bytes(sealed.root / scores_place("exemplo", 1), scores_bytes(found))

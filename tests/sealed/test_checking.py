@@ -14,12 +14,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.engine.server import Server
-from tests.sealed.making import Sealing, items, sealing
+from tests.sealed.making import Sealing, items, open_scores, sealing
 
 from lacre.cli import run
 from lacre.digest import canonical, sha256
 from lacre.errors import Exit, IntegrityError
-from lacre.jsonl import write_bytes
 from lacre.registry import ledger as ledgers
 from lacre.registry.events import Exposure, RunAbort, RunIntent, RunResult
 from lacre.registry.sealed_runs import sealed_runs
@@ -39,10 +38,7 @@ def rounds(tmp_path_factory: pytest.TempPathFactory, server: Server) -> Sealing:
     sealed.run()
     sealed.run(card=msgspec.structs.replace(sealed.column, id="outra"))
     sealed.close()
-    with sealed.play.vault() as vault:
-        runs = sealed_runs(sealed.play.public.ledger, "exemplo")
-        found = opened_scores(vault, runs, frozenset(each.id for each in sealed.play.public.openings(1)))
-    write_bytes(sealed.root / OPENED, scores_bytes(found))
+    open_scores(sealed)
     return sealed
 
 

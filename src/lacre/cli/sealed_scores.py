@@ -68,7 +68,7 @@ def sealed(benchmark: str | None, as_json: bool) -> None:
 
 @click.command(
     epilog=example(
-        "lacre run abort exemplo-local-20270116T120000Z --reason 'the vendor withdrew the model' \\\n"
+        "lacre run abort exemplo-local-20260116T120000Z --reason 'the vendor withdrew the model' \\\n"
         "    --vault ../vault --identity ../operator.txt --key ../team.key"
     )
 )

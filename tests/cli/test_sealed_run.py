@@ -1,0 +1,206 @@
+"""`lacre run` on sealed runs as a person meets it: what it says, what it refuses, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import resource
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.engine.server import Say, Send, Server, always
+from tests.sealed.making import Sealing, sealing, varied
+
+from lacre.cli import run
+from lacre.errors import Exit
+
+MEANS = ("--vault", "../vault", "--identity", "../operator.txt", "--key", "../team.key")
+START = ("run", "start", "exemplo", "--column", "local", "--sealed", "--allow-swap", *MEANS)
+
+
+@pytest.fixture
+def sealed(tmp_path: Path, column: Server, monkeypatch: pytest.MonkeyPatch) -> Sealing:
+    """120 private items in a workspace; we are in it."""
+    column.script = varied
+    made = sealing(tmp_path, column.endpoint("openai"))
+    monkeypatch.chdir(made.root)
+    return made
+
+
+@pytest.fixture(scope="module")
+def column() -> Iterator[Server]:
+    """A column that answers as the message decides."""
+    with Server(varied) as server:
+        yield server
+
+
+def the_run(sealed: Sealing) -> str:
+    return next(
+        line.event.run  # type: ignore[union-attr]
+        for line in sealed.play.public.ledger.lines
+        if type(line.event).__name__ == "RunIntent"
+    )
+
+
+def test_a_run_from_start_to_check(sealed: Sealing, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(START) == Exit.CLEAN
+    said = capsys.readouterr()
+    assert said.out.startswith("cell\titems\tcounts\nall\t120\t")
+    assert "120 private items to column 'local' in exemplo/1" in said.err
+    assert "all that leaves stands in\nregistry/exemplo/private/runs/exemplo-local-" in said.err
+    assert run(["run", "sealed"]) == Exit.CLEAN
+    assert "\tlocal\texemplo/1\t" in (table := capsys.readouterr().out)
+    assert table.endswith("120\t120\tscored\n")
+    assert run(["run", "sealed", "--json"]) == Exit.CLEAN
+    assert json.loads(capsys.readouterr().out)[0]["standing"] == "scored"
+    assert run(["run", "check-scores"]) == Exit.CLEAN
+    assert "not told" not in capsys.readouterr().out
+    assert run(["run", "open-scores", *MEANS[:4]]) == Exit.CLEAN
+    assert "nothing to open" in capsys.readouterr().err
+    assert run(START) == Exit.BAD_INPUT
+    assert "was scored in exemplo/1 already" in capsys.readouterr().err
+    assert run(["run", "resume", the_run(sealed), "--allow-swap", *MEANS]) == Exit.BAD_INPUT
+    assert "is over: it was scored" in capsys.readouterr().err
+
+
+def test_json_is_the_public_record_and_the_state(sealed: Sealing, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*START, "--json"]) == Exit.CLEAN
+    found = json.loads(capsys.readouterr().out)
+    assert found["record"]["leaves"] == 120
+    assert found["state"]["complete"]
+
+
+@pytest.mark.parametrize(
+    ("more", "what"),
+    [
+        (("--dry-run",), "--dry-run: is not for sealed runs"),
+        (("--item", "p0001"), "--item: is not for sealed runs"),
+        (("--kind", "choice"), "--kind: is not for sealed runs"),
+        (("--out", "x"), "--out: is not for sealed runs"),
+        (("--column", "outra"), "--column: is given more than once"),
+    ],
+)
+def test_options_that_would_choose_or_show_items_are_refused(
+    sealed: Sealing, capsys: pytest.CaptureFixture[str], more: tuple[str, ...], what: str
+) -> None:
+    assert run([*START, *more]) == Exit.BAD_INPUT
+    assert what in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "what"),
+    [
+        (("run", "start", "exemplo", "--column", "local", "--sealed"), "--vault: is not given"),
+        (("run", "start", "exemplo", "--column", "local", "--sealed", *MEANS[:2]), "--key: is not given"),
+        (("run", "start", "exemplo", "--column", "local", *MEANS[:2]), "--vault: is for sealed runs"),
+        (("run", "resume", "x", *MEANS[4:]), "--key: is for sealed runs"),
+        (("run", "start", "a/b.csv", *START[3:]), "a/b.csv: is no benchmark"),
+        (("run", "resume", "x", *MEANS), "is no sealed run of this workspace"),
+        (("run", "abort", "x", "--reason", "y", *MEANS), "is no sealed run of this workspace"),
+    ],
+)
+def test_what_is_missing_or_does_not_fit_is_said(
+    sealed: Sealing, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], what: str
+) -> None:
+    assert run(words) == Exit.BAD_INPUT
+    assert what in capsys.readouterr().err
+
+
+def test_a_stopped_column_is_said_and_resumed(
+    sealed: Sealing, column: Server, capsys: pytest.CaptureFixture[str]
+) -> None:
+    column.script = always(Send.json(401, {"error": {"message": "no"}}))
+    assert run(START) == Exit.COLUMN
+    said = capsys.readouterr().err
+    name = the_run(sealed)
+    assert "Check the key that its card names." in said
+    assert f"Go on with: lacre run resume {name} --vault" in said
+    column.script = varied
+    assert run(["run", "resume", name, "--allow-swap", *MEANS]) == Exit.CLEAN
+    assert "Scored: 120 scores" in capsys.readouterr().err
+
+
+def test_a_column_that_only_fails_is_not_scored(
+    sealed: Sealing, column: Server, capsys: pytest.CaptureFixture[str]
+) -> None:
+    column.script = always(Say(text=None))
+    assert run(START) == Exit.COLUMN
+    assert "every reply failed, so that it was not measured" in capsys.readouterr().err
+    column.script = varied
+    again = ["run", "resume", the_run(sealed), "--failed", "--allow-swap", *MEANS]
+    assert run(again) == Exit.CLEAN
+
+
+def test_what_the_rule_cannot_read_waits_for_a_word(
+    sealed: Sealing, column: Server, capsys: pytest.CaptureFixture[str]
+) -> None:
+    column.script = always(Say(text="Fico entre A e B."))
+    assert run(START) == Exit.FINDING
+    assert "the rule cannot read 120 of 120 answers" in capsys.readouterr().err
+    again = ["run", "resume", the_run(sealed), "--undecided", "failure", "--allow-swap", *MEANS]
+    assert run(again) == Exit.CLEAN
+    said = capsys.readouterr()
+    assert "at most 2 correct" in said.out
+    assert "120 answers that the rule cannot read count as failure" in said.err
+
+
+def test_a_budget_stops_a_run_and_more_goes_on(sealed: Sealing, capsys: pytest.CaptureFixture[str]) -> None:
+    place = sealed.root / "registry/columns.toml"
+    price = '\n[columns.price]\ncurrency = "USD"\ninput = "1000"\noutput = "1000"\n'
+    place.write_text(place.read_text() + price + 'source = "https://example.org/p"\nread = "2026-01-01"\n')
+    assert run([*START, "--budget", "1", "--brl-per-usd", "5"]) == Exit.INCOMPLETE
+    assert "--budget USD" in capsys.readouterr().err
+    name = the_run(sealed)
+    assert run(["run", "resume", name, "--budget", "1000000", "--allow-swap", *MEANS]) == Exit.CLEAN
+
+
+def test_a_run_that_is_given_up_says_so(
+    sealed: Sealing, column: Server, capsys: pytest.CaptureFixture[str]
+) -> None:
+    column.script = always(Send.json(403, {"error": {"message": "no"}}))
+    assert run(START) == Exit.COLUMN
+    name = the_run(sealed)
+    give_up = ["run", "abort", name, "--reason", "the vendor withdrew the model", *MEANS]
+    assert run(give_up) == Exit.CLEAN
+    assert f"Run {name} is given up, with 0 replies in the vault" in capsys.readouterr().err
+    assert run(give_up) == Exit.BAD_INPUT
+    assert "is over: it was given up" in capsys.readouterr().err
+    assert run(["run", "sealed"]) == Exit.CLEAN
+    assert capsys.readouterr().out.endswith("given up\n")
+    assert run(START) == Exit.BAD_INPUT
+    assert "which counts as its run" in capsys.readouterr().err
+
+
+def test_few_items_give_no_counts(
+    tmp_path: Path, column: Server, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    column.script = varied
+    made = sealing(tmp_path, column.endpoint("openai"), 6)
+    monkeypatch.chdir(made.root)
+    assert run(START) == Exit.CLEAN
+    assert "No counts leave: too few items would stay private" in capsys.readouterr().err
+
+
+def test_afterwards_the_process_is_as_it_was_but_for_core_files(sealed: Sealing) -> None:
+    os.environ["SSLKEYLOGFILE"] = "keys"
+    before = logging.root.manager.disable
+    try:
+        assert run(START) == Exit.CLEAN
+        assert os.environ["SSLKEYLOGFILE"] == "keys"
+    finally:
+        del os.environ["SSLKEYLOGFILE"]
+    assert logging.root.manager.disable == before
+    assert resource.getrlimit(resource.RLIMIT_CORE) == (0, 0)
+    assert not (sealed.root / "keys").exists()
+
+
+def test_a_freeze_that_waits_and_many_columns_make_items_count_as_opening(
+    sealed: Sealing, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sealed.play.freeze(forced={f"p{n:04d}": "leak" for n in range(0, 120, 2)})
+    assert run(START) == Exit.CLEAN
+    said = capsys.readouterr().out
+    # All of one area must open: nothing of it would stay.
+    assert "area=saude" not in said
