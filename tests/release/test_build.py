@@ -115,7 +115,7 @@ def test_the_same_workspace_gives_the_same_bytes_in_any_folder_time_zone_and_lan
         done = subprocess.run(
             [sys.executable, "-c", program, str(root)],
             env={
-                **os.environ,
+                **uncovered(),
                 "TZ": zone,
                 "LC_ALL": language,
                 "PYTHONHASHSEED": number,
@@ -450,6 +450,11 @@ print(calls)
 """
 
 
+def uncovered() -> dict[str, str]:
+    """This environment without what measures coverage, for a copy of the program is not the program."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("COV")}
+
+
 def still(folder: Path) -> str:
     """A path for Python with a copy of the program, which nobody edits while the test runs."""
     if not folder.exists():
@@ -460,7 +465,7 @@ def still(folder: Path) -> str:
 
 
 def killed(root: Path, limit: int) -> subprocess.CompletedProcess[str]:
-    env = {**os.environ, "PYTHONPATH": still(root.parents[1] / "program")}
+    env = {**uncovered(), "PYTHONPATH": still(root.parents[1] / "program")}
     return subprocess.run(
         [sys.executable, "-c", KILLED, str(root), str(limit)],
         env=env,

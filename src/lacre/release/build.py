@@ -13,7 +13,7 @@ import msgspec
 
 import lacre
 from lacre import jsonl
-from lacre.digest import canonical, sha256, sha256_file
+from lacre.digest import sha256, sha256_file
 from lacre.engine.messages import FIELDS as TEMPLATES
 from lacre.errors import IncompleteError, InputError, IntegrityError, LacreError, sentence
 from lacre.jsonl import read_bytes, write_bytes
@@ -258,7 +258,7 @@ def marked_openings(content: bytes, canary: Canary) -> bytes:
     b'{"batch":"b1","canary":"c","cell":{}}\\n'
     """
     lines = (json.loads(line) for line in content.splitlines())
-    return b"".join(canonical({**line, "canary": canary.text}) + b"\n" for line in lines)
+    return b"".join(verifier.canonical({**line, "canary": canary.text}) + b"\n" for line in lines)
 
 
 _ITEMS = re.compile(r"registry/[^/]+/(?:official|open)/[^/]+\.jsonl")

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import argparse
 import base64
+import gc
 import hashlib
 import hmac
 import json
@@ -168,11 +169,16 @@ def canonical(value: object) -> bytes:
     >>> canonical({"b": 1, "a": "ç"}).decode()
     '{"a":"ç","b":1}'
     """
-    text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-    if not text.isascii() and max(text) > "\uffff":
+    content = _ENCODER.encode(value).encode()
+    if not content.isascii() and any(lead in content for lead in _PAST_FFFF):
         # RFC 8785 sorts names by their UTF-16 units, which differs from Python's order past U+FFFF only.
-        text = json.dumps(_sorted(value), ensure_ascii=False, separators=(",", ":"))
-    return text.encode()
+        content = json.dumps(_sorted(value), ensure_ascii=False, separators=(",", ":")).encode()
+    return content
+
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+_PAST_FFFF = (b"\xf0", b"\xf1", b"\xf2", b"\xf3", b"\xf4")
+"""How characters past U+FFFF begin in UTF-8."""
 
 
 def _sorted(value: object) -> object:
@@ -185,15 +191,18 @@ def _no_fraction(text: str) -> float:
     raise ValueError(f"{text} is no whole number")
 
 
-def parsed(content: bytes, where: str) -> Json:
-    """The object that canonical JSON holds.
+_DECODER = json.JSONDecoder(parse_float=_no_fraction, parse_constant=_no_fraction)
+
+
+def parsed(content: bytes, where: str, *, strict: bool = True) -> Json:
+    """The object that canonical JSON holds; not ``strict``: in whatever way it is written.
 
     Raises:
         Wrong: it is none, or is written in another way than the canonical one.
     """
     try:
-        value = json.loads(content.decode(), parse_float=_no_fraction, parse_constant=_no_fraction)
-        same = canonical(value) == content
+        value = _DECODER.decode(content.decode())
+        same = not strict or canonical(value) == content
     except (ValueError, RecursionError):
         raise Wrong(f"{where}: was changed: it is no JSON of a release") from None
     if not isinstance(value, dict):
@@ -497,30 +506,32 @@ def read_sums(content: bytes, where: str = SUMS) -> dict[str, str]:
     return sums
 
 
-def differing(
-    tree: Tree, sums: Mapping[str, str], most: int, progress: Callable[[int, int], None]
-) -> list[str]:
-    """The listed files whose bytes are not those of the manifest, sorted; several are hashed at a time.
+class Hashing:
+    """The hashing of the listed files, several at a time, while the main thread goes on to other checks."""
 
-    ``most``: bytes that a file can have at most; what has more is not read.
-    """
-    total = sum(piece.size for piece in tree.files.values())
-    done, wrong = 0, []
+    def __init__(self, tree: Tree, sums: Mapping[str, str], most: int) -> None:
+        """Begin. ``most``: bytes that a file can have at most; what has more is not read."""
+        self._sizes = {name: tree.files[name].size for name in sorted(set(sums) & set(tree.files))}
+        self._threads = ThreadPoolExecutor(max_workers=min(8, os.cpu_count() or 1))
 
-    def good(name: str) -> tuple[str, bool]:
-        piece = tree.files[name]
-        try:
-            return name, piece.size <= most and piece.sha256() == sums[name]
-        except Wrong:
-            return name, False
+        def good(name: str) -> bool:
+            try:
+                return self._sizes[name] <= most and tree.files[name].sha256() == sums[name]
+            except Wrong:
+                return False
 
-    with ThreadPoolExecutor(max_workers=min(8, os.cpu_count() or 1)) as threads:
-        for name, held in threads.map(good, sorted(set(sums) & set(tree.files))):
-            done += tree.files[name].size
-            progress(done, total)
-            if not held:
+        self._good = {name: self._threads.submit(good, name) for name in self._sizes}
+
+    def differing(self, progress: Callable[[int, int], None]) -> list[str]:
+        """The listed files whose bytes are not those of the manifest, sorted; waits for all of them."""
+        total, done, wrong = sum(self._sizes.values()), 0, []
+        for name, good in self._good.items():
+            if not good.result():
                 wrong.append(name)
-    return wrong
+            done += self._sizes[name]
+            progress(done, total)
+        self._threads.shutdown()
+        return wrong
 
 
 # 5 Envelopes: an in-toto Statement in a DSSE envelope, one Ed25519 signature.
@@ -750,6 +761,7 @@ class Bench:
         batches, voids, supersedes, corrections, opened: by batch or item, each with the number of its line.
         freezes, splits: in order. ``waived``: commitments that a signed line waives, with its number.
         sealed: rows that stand in the list of commitments; ``openings``: what opened, by closing; ``rows``: all.
+        leaves: each row in canonical form, by id, as a leaf of the tree.
     """
 
     name: str
@@ -763,6 +775,7 @@ class Bench:
     sealed: dict[str, Json] = field(default_factory=dict)
     openings: dict[int, list[Json]] = field(default_factory=dict)
     rows: dict[str, Json] = field(default_factory=dict)
+    leaves: dict[str, bytes] = field(default_factory=dict)
 
     def folder(self, number: int) -> str:
         """The folder of a closing's files."""
@@ -787,6 +800,10 @@ class Bench:
             for split in self.splits
             if split.seq < line and frozen.get(split.event["freeze"], 0) > committed
         )
+
+    def root(self, ids: Iterable[str]) -> str:
+        """The Merkle root over some rows, sorted by id."""
+        return merkle_root([self.leaves[id] for id in sorted(ids)])
 
 
 def commitments(bench: str) -> str:
@@ -824,11 +841,6 @@ def read_rows(content: bytes, where: str) -> dict[str, Json]:
     return rows
 
 
-def rows_root(rows: Iterable[Json]) -> str:
-    """The Merkle root over rows sorted by id."""
-    return merkle_root([canonical(row) for row in sorted(rows, key=lambda row: str(row["id"]))])
-
-
 def read_bench(tree: Tree, ledger: Ledger, name: str) -> Bench:
     """One benchmark, from the ledger and the files of the release.
 
@@ -851,7 +863,10 @@ def read_bench(tree: Tree, ledger: Ledger, name: str) -> Bench:
         elif kind in ("freeze", "split"):
             (bench.freezes if kind == "freeze" else bench.splits).append(line)
     if commitments(name) in tree.files:
-        bench.sealed = read_rows(tree.read(commitments(name)), commitments(name))
+        content = tree.read(commitments(name))
+        bench.sealed = read_rows(content, commitments(name))
+        # Each line is its row in canonical form: that was checked.
+        bench.leaves = dict(zip(bench.sealed, content.split(b"\n")))  # noqa: B905 - Python 3.9
     bench.rows = dict(bench.sealed)
     for number, split in enumerate(bench.splits, 1):
         where = f"{bench.folder(number)}/openings.jsonl"
@@ -862,21 +877,35 @@ def read_bench(tree: Tree, ledger: Ledger, name: str) -> Bench:
         for each in opened:
             if each["id"] in bench.rows:
                 raise Wrong(f"{where}: item '{each['id']}' stands elsewhere too")
-            bench.rows[each["id"]] = {key: each[key] for key in ROW if key in each}
+            row = {key: each[key] for key in ROW if key in each}
+            bench.rows[each["id"]], bench.leaves[each["id"]] = row, canonical(row)
     return bench
 
 
 def _unmarked(content: bytes, where: str) -> tuple[bytes, list[Json]]:
     """Openings as the ledger knows them: a release adds its canary to each, which is taken out here."""
     plain, opened = [], []
-    for number, text in enumerate(content.split(b"\n")[:-1], 1):
-        each = parsed(text, f"{where}:{number}")
-        each.pop("canary", None)
+    for number, line in enumerate(content.split(b"\n")[:-1], 1):
+        # Not strict: the ledger has the hash of what is left, which holds its form too.
+        each, text = parsed(line, f"{where}:{number}", strict=False), line
+        if "canary" in each:
+            # Quotes inside texts are escaped, so what is found is the field; elsewhere the hash would not hold.
+            text = line.replace(b'"canary":' + canonical(each.pop("canary")) + b",", b"", 1)
         if not {"id", "cell", "batch", "commitment", "nonce", "payload", "why"} <= set(each):
             raise Wrong(f"{where}:{number}: is no opening")
-        plain.append(canonical(each) + b"\n")
+        # Kept beside the record, for writing every payload anew takes as long as all the rest.
+        each["payload bytes"] = _payload_bytes(text, each["payload"])
+        plain.append(text + b"\n")
         opened.append(each)
     return b"".join(plain), opened
+
+
+def _payload_bytes(text: bytes, payload: object) -> bytes:
+    """The payload in canonical form: as it stands in the line where that is plain, which is quicker than writing it."""
+    begin, end = text.find(b'"payload":'), text.rfind(b',"why":')
+    if text.count(b'"payload":') == 1 and begin < end:
+        return text[begin + len(b'"payload":') : end]
+    return canonical(payload)
 
 
 def row_faults(bench: Bench) -> Iterator[str]:
@@ -889,7 +918,7 @@ def row_faults(bench: Bench) -> Iterator[str]:
             yield f"item '{id}' is of batch '{row['batch']}', which the ledger does not know"
     for name, (line, event) in bench.batches.items():
         rows = by_batch.get(name, [])
-        if (len(rows), rows_root(rows)) != (event["items"], event["root"]):
+        if (len(rows), bench.root(row["id"] for row in rows)) != (event["items"], event["root"]):
             yield f"the rows of batch '{name}' are not the {event['items']} that line {line} of the ledger sealed"
     for id in sorted(set(bench.sealed) & set(bench.opened)):
         yield f"item '{id}' was opened, and still stands among the sealed ones"
@@ -914,9 +943,7 @@ def opening_faults(bench: Bench) -> Iterator[str]:
         for each in opened:
             nonce = each["nonce"]
             good = isinstance(nonce, str) and len(nonce) == 64 and not set(nonce) - set("0123456789abcdef")
-            content = (
-                b"LACRE-ITEM-v1\0" + (bytes.fromhex(nonce) if good else b"") + canonical(each["payload"])
-            )
+            content = b"LACRE-ITEM-v1\0" + (bytes.fromhex(nonce) if good else b"") + each["payload bytes"]
             if not good or sha256(content) != each["commitment"]:
                 yield f"{where}: item '{each['id']}' is not the one that was committed to"
         name = f"{bench.name}/{number}"
@@ -1158,14 +1185,18 @@ def _frozen_faults(bench: Bench, frozen: Json, line: int, where: str) -> Iterato
         yield f"{where}: its items are not the {len(due)} that were private then"
     if {i["id"]: i["why"] for i in frozen.get("leaving", [])} != out:
         yield f"{where}: does not name the {len(out)} void and replaced items of then"
+    ages = {name: bench.age(name, line) for name in bench.batches}
+    cells: dict[tuple[tuple[str, str], ...], str] = {}  # there are few, and many items in each
     for item in (*frozen["items"], *frozen.get("leaving", [])):
         row = bench.rows.get(item["id"])
         if row is None:
             continue  # counted above
+        place = tuple(row["cell"].items())
+        cell = cells.get(place) or cells.setdefault(place, cell_name(row["cell"]))
         said = (item["cell"], item["batch"], item["commitment"], item.get("group"))
-        if said != (cell_name(row["cell"]), row["batch"], row["commitment"], row.get("group")):
+        if said != (cell, row["batch"], row["commitment"], row.get("group")):
             yield f"{where}: item '{item['id']}' is not now what it was when it was frozen"
-        elif "why" not in item and item.get("age", 0) != bench.age(row["batch"], line):
+        elif "why" not in item and item.get("age", 0) != ages[row["batch"]]:
             yield f"{where}: item '{item['id']}' has another age than the ledger counts"
 
 
@@ -1218,8 +1249,8 @@ def _draw_faults(tree: Tree, bench: Bench, frozen: Json, split: Line, freeze: st
     for key, value in again.items():
         if record.get(key) != value:
             yield f"{told_in}: its {key} is not what the draw gives"
-    kept = [row for id, row in bench.standing(split.seq).items() if id not in opened]
-    if (event["opened"], event["kept"], event["root"]) != (len(opened), len(kept), rows_root(kept)):
+    kept = [id for id in bench.standing(split.seq) if id not in opened]
+    if (event["opened"], event["kept"], event["root"]) != (len(opened), len(kept), bench.root(kept)):
         yield f"{LEDGER}:{split.seq}: what opened and what stayed sealed is not what it says"
 
 
@@ -1350,19 +1381,21 @@ class Outcome:
         return {"authentic": 0, "integrity only": 1, "failed": 3}[self.verdict]
 
 
-NAMES = (
-    "names",
-    "manifest",
-    "files",
-    "ledger",
-    "signature",
-    "earlier",
-    "commitments",
-    "openings",
-    "draws",
-    "key",
-    "previous",
-)
+CHECKS = {
+    "names": "names",
+    "manifest": "manifest",
+    "all_files": "files",
+    "read_ledger": "ledger",
+    "signature": "signature",
+    "chain": "earlier",
+    "rows": "commitments",
+    "openings": "openings",
+    "draws": "draws",
+    "trust_key": "key",
+    "trust_previous": "previous",
+}
+"""What each check is called, by the function that makes it, in the order in which they are told."""
+NAMES = tuple(CHECKS.values())
 _LONGEST_LIST = 20
 
 
@@ -1386,6 +1419,7 @@ class Inspection:
         self.checks: list[Check] = []
         self.notes: list[str] = []
         self.sums: dict[str, str] = {}
+        self.hashing: Hashing | None = None
         self.package = ""
         self.claim: Claim | None = None
         self.ledger: Ledger | None = None
@@ -1396,20 +1430,26 @@ class Inspection:
     def run(self) -> None:
         """All checks. Names come first: nothing is read while one of them is wrong."""
         steps = (
-            self.names, self.manifest, self.all_files, self.read_ledger, self.signature, self.chain,
-            self.rows, self.openings, self.draws,
+            self.names, self.manifest, self.read_ledger, self.signature, self.chain, self.rows, self.openings,
+            self.draws,
         )  # fmt: skip
-        for name, step in zip(NAMES, steps):  # noqa: B905 - Python 3.9 has no strict
-            # One changed file is no reason to look at nothing else; what is parsed is checked by its hash again.
-            if any(check.status != "ok" for check in self.checks if check.name != "files"):
-                self.checks.append(Check(name, "not done", "rests on what failed above"))
-            else:
+        for step in steps:
+            name = CHECKS[step.__name__]
+            if all(check.status == "ok" for check in self.checks):
                 self.check(name, step)
+            else:
+                self.checks.append(Check(name, "not done", "rests on what failed above"))
         if self.ledger is not None and self.claim is not None:
             if self.fingerprint is not None:
                 self.check("key", self.trust_key)
             if self.trees:
                 self.check("previous", self.trust_previous)
+        if self.hashing is not None:
+            # One changed file is no reason to look at nothing else: what is parsed is held by other hashes too.
+            self.check("files", self.all_files)
+        else:
+            self.checks.append(Check("files", "not done", "rests on what failed above"))
+        self.checks.sort(key=lambda check: NAMES.index(check.name))
 
     def check(self, name: str, step: Callable[[], tuple[str, Iterable[str]]]) -> None:
         """Run one check, and note what it found; what cannot be followed is a fault like any other."""
@@ -1453,6 +1493,8 @@ class Inspection:
             self.claim = claim_of(self.tree.read(ENVELOPE, MOST_ENVELOPE), ENVELOPE)
             if self.claim.subjects != {SUMS: self.package}:
                 faults.append(f"{SUMS}: was changed: the statement in {ENVELOPE} names another")
+        if self.claim is not None and not faults:
+            self.hashing = Hashing(self.tree, self.sums, int(self.claim.predicate["package"]["bytes"]))
         beside = ", ".join(name for name in UNLISTED if name in here)
         says = f"{SUMS} lists {number_of(len(self.sums), 'file')}: all but {beside}; package {self.package}"
         return says, faults
@@ -1461,7 +1503,7 @@ class Inspection:
         """Every listed file has the hash of its line."""
         said = self._claim().predicate["package"]
         size = sum(self.tree.files[name].size for name in self.sums)
-        wrong = differing(self.tree, self.sums, int(said["bytes"]), self.progress)
+        wrong = self.hashing.differing(self.progress) if self.hashing is not None else []
         faults = [f"{name}: is not the file that {SUMS} lists" for name in wrong]
         if said != {"files": len(self.sums), "bytes": size}:
             faults.append(f"there are {size} bytes in {len(self.sums)} files; the statement says {said}")
@@ -1526,7 +1568,7 @@ class Inspection:
                 "closings": len(bench.splits),
                 "private": len(bench.sealed),
                 "cells": dict(cells),
-                "root": rows_root(bench.sealed.values()),
+                "root": bench.root(bench.sealed),
             }
             if found != signed:
                 faults.append(
@@ -1694,7 +1736,13 @@ def verify(
         inspection.check("names", inspection.names)
         return inspection.outcome()
     inspection = Inspection(tree, key, trusted, progress)
-    inspection.run()
+    collecting = gc.isenabled()
+    gc.disable()  # nothing here goes in circles, and millions of records would be looked through again and again
+    try:
+        inspection.run()
+    finally:
+        if collecting:
+            gc.enable()
     return inspection.outcome()
 
 
