@@ -22,7 +22,7 @@ from lacre.rotation.beacon import LotteryDraw, Source, instant, named
 from lacre.rotation.public import ledger_path
 from lacre.rotation.records import FREEZE_FILE, STAMP_FILE
 from lacre.rotation.standing import Noted, read_witness
-from lacre.rotation.steps import freeze_round
+from lacre.rotation.steps import freeze_round, waive_items
 from lacre.sealing.batches import rows_bytes
 from lacre.sealing.commitments import Row
 from lacre.sealing.keys import SigningKey, key_from
@@ -312,8 +312,6 @@ def test_people_who_decide_a_draw_by_what_they_force_are_counted_in_public(tmp_p
 
 
 def test_items_that_stand_by_a_waiver_are_counted_in_public(play: Stage) -> None:
-    from lacre.rotation.steps import waive_items
-
     play.vet(play.public.private, verdict="drop")
     with play.vault() as vault:
         waive_items(

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from lacre.errors import ColumnError, InputError, IntegrityError
-from lacre.sealing.timestamps import QUERY, REPLY, post, read_certificates, stamp, verify
+from lacre.sealing.timestamps import QUERY, REPLY, in_order, post, read_certificates, stamp, verify
 
 pytest.importorskip("rfc3161_client", reason="needs the [timestamp] extra")
 if shutil.which("openssl") is None:
@@ -103,6 +103,28 @@ def test_a_stamp_holds_for_its_bytes_and_no_others(authority: Path, address: str
         verify(reply, b"frozen", roots, "freeze.tsr")
     with pytest.raises(IntegrityError):
         verify(reply, b"freeze", read_certificates(_other_root(authority)), "freeze.tsr")
+
+
+def test_a_stamp_that_brings_its_whole_chain_in_any_order_holds(authority: Path, address: str) -> None:
+    roots = read_certificates(authority / "root.pem")
+    config = (authority / "tsa.cnf").read_text()
+    with_chain = config.replace("signer_key", f"certs = {authority}/root.pem\nsigner_key", 1)
+    try:
+        (authority / "tsa.cnf").write_text(with_chain)
+        reply = stamp(b"freeze", address + "/", post)
+    finally:
+        (authority / "tsa.cnf").write_text(config)
+    assert "Cart" in verify(reply, b"freeze", roots, "freeze.tsr").authority
+    again = in_order(reply)
+    assert (sorted(again), in_order(again)) == (sorted(reply), again)
+    with pytest.raises(IntegrityError, match="is no good time stamp of this"):
+        verify(reply, b"frozen", roots, "freeze.tsr")
+
+
+@pytest.mark.parametrize("cut", range(0, 60, 3))
+def test_an_answer_cut_anywhere_is_left_as_it_is(cut: int, address: str) -> None:
+    reply = stamp(b"freeze", address + "/", post)[: cut * 30]
+    assert in_order(reply) == reply
 
 
 def test_openssl_agrees_that_it_holds(authority: Path, address: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from types import ModuleType
@@ -51,7 +51,7 @@ def stamp(content: bytes, address: str, post: Post) -> bytes:
     client = _client()
     reply = post(address, request(content))
     try:
-        status = client.decode_timestamp_response(reply).status
+        status = client.decode_timestamp_response(in_order(reply)).status
     except ValueError as error:
         what = f"did not answer with a time stamp ({error})"
         raise ColumnError(sentence(address, what, "Try another authority")) from None
@@ -69,7 +69,7 @@ def verify(reply: bytes, content: bytes, roots: Sequence[x509.Certificate], wher
     """
     client = _client()
     try:
-        response: TimeStampResponse = client.decode_timestamp_response(reply)
+        response: TimeStampResponse = client.decode_timestamp_response(in_order(reply))
         builder = client.VerifierBuilder(roots=list(roots))
         builder.build().verify_message(response, content)
         return Stamp(
@@ -81,6 +81,43 @@ def verify(reply: bytes, content: bytes, roots: Sequence[x509.Certificate], wher
         raise IntegrityError(
             sentence(where, f"is no good time stamp of this ({error})", "Get it again from who published it")
         ) from None
+
+
+def in_order(reply: bytes) -> bytes:
+    """An answer with its certificates in the order that DER asks for; what is no answer, as it is.
+
+    Many authorities, OpenSSL among them, send their chain in the order in which it was configured, and a strict
+    reader refuses that (ITU-T X.690, 11.6). No signature covers the order, so the stamp is the same.
+
+    >>> in_order(b"nonsense")
+    b'nonsense'
+    """
+    try:
+        start, end = 0, len(reply)
+        # TimeStampResp, its ContentInfo, [0], SignedData, its certificates [0]: RFC 3161, 2.4.2; RFC 5652, 3 and 5.1.
+        for nth in (0, 1, 1, 0, 3):
+            _, start, end = list(_parts(reply, start, end))[nth]
+    except IndexError:
+        return reply
+    inside = [reply[first:last] for first, _, last in _parts(reply, start, end)]
+    return reply[:start] + b"".join(sorted(inside)) + reply[end:]
+
+
+def _parts(content: bytes, start: int, end: int) -> Iterator[tuple[int, int, int]]:
+    """The DER values between two places: where each begins, where its content begins, and where both end.
+
+    Raises:
+        IndexError: what stands there is cut short.
+    """
+    while start < end:
+        size, inner = content[start + 1], start + 2
+        if size & 0x80:
+            count = size & 0x7F
+            size, inner = int.from_bytes(content[inner : inner + count]), inner + count
+        if inner + size > end:
+            raise IndexError(start)
+        yield start, inner, inner + size
+        start = inner + size
 
 
 def read_certificates(path: Path) -> list[x509.Certificate]:
