@@ -19,6 +19,7 @@ from tests.corpora.serving import SHA, Server, in_place_of_the_hub
 from tests.corpora.test_remote import ROWS, TEXTS, content, parquet
 
 from lacre.corpora import addresses
+from lacre.corpora.readers import check
 from lacre.corpora.remote import Unreachable
 from lacre.corpora.sources import shards
 from lacre.errors import InputError
@@ -123,6 +124,25 @@ def test_a_repository_without_plain_files_is_read_as_a_stream(hub: Server) -> No
     texts, gaps = content(listing.shards)
     assert gaps == []
     assert texts == [(f"d{n}", text) for n, text in enumerate(FEW)]
+
+
+def test_a_repository_that_nothing_reads_is_named(hub: Server) -> None:
+    hub.site.files["/someone/odd/model.bin"] = b"\0\1\2" * 99
+    with pytest.raises(InputError, match="nothing here can be read"):
+        shards("hf://datasets/someone/odd")
+
+
+def test_a_stream_without_the_column_or_without_its_hub_is_said(hub: Server) -> None:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("rows.jsonl", LINES)
+    hub.site.files["/someone/zipped/data/train.zip"] = packed.getvalue()
+    (shard,) = shards("hf://datasets/someone/zipped", column="corpo").shards
+    with pytest.raises(InputError, match="no column 'corpo'"):
+        check(shard)
+    hub.site.files.clear()
+    with pytest.raises(Unreachable, match="after row 0"):
+        content((shard,))
 
 
 @pytest.fixture(scope="module")
