@@ -69,6 +69,15 @@ def test_items_go_from_file_to_vault_in_one_step(
     assert "2 items and 0 documents hold" in capsys.readouterr().out
 
 
+def test_an_identity_of_a_vault_that_was_not_made_is_not_left_behind(
+    held: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    new = held / "new.txt"
+    assert run(["vault", "init", str(held), "--new-identity", str(new)]) == Exit.BAD_INPUT
+    assert "is there already and is not empty" in capsys.readouterr().err
+    assert not new.exists()
+
+
 def test_a_batch_is_committed_once(held: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert add(held) == Exit.CLEAN
     (held / "items.csv").write_text(QUESTIONS.replace("n1", "n3").replace("n2", "n4").replace("Qu", "Ai, qu"))

@@ -42,14 +42,22 @@ def new(name: str, out: Path, by: Path | None, asked: bool, as_json: bool) -> No
 
     from lacre.registry.workspace import Workspace  # noqa: PLC0415
     from lacre.sealing.keyring import enter  # noqa: PLC0415
-    from lacre.sealing.keys import key_from, write_key  # noqa: PLC0415
+    from lacre.sealing.keys import forget_key, key_from, write_key  # noqa: PLC0415
 
     path = ledger_of(Workspace.find(Path.cwd()))
     signer = signing_key(by) if by else None
     made = key_from(secrets.token_bytes(32))
     begun(path)
     secret = _passphrase(asked)
-    enter(path, made, name, at=now(), by=signer, keep=lambda: write_key(out, made, secret))
+    enter(
+        path,
+        made,
+        name,
+        at=now(),
+        by=signer,
+        keep=lambda: write_key(out, made, secret),
+        forget=lambda: forget_key(out),
+    )
     _tell(made.fingerprint, out, as_json)
 
 
@@ -72,12 +80,20 @@ def rotate(old_file: Path, name: str | None, out: Path, asked: bool, as_json: bo
 
     from lacre.registry.workspace import Workspace  # noqa: PLC0415
     from lacre.sealing.keyring import replace  # noqa: PLC0415
-    from lacre.sealing.keys import key_from, write_key  # noqa: PLC0415
+    from lacre.sealing.keys import forget_key, key_from, write_key  # noqa: PLC0415
 
     path = ledger_of(Workspace.find(Path.cwd()))
     old, made = signing_key(old_file), key_from(secrets.token_bytes(32))
     secret = _passphrase(asked)
-    replace(path, old, made, name, at=now(), keep=lambda: write_key(out, made, secret))
+    replace(
+        path,
+        old,
+        made,
+        name,
+        at=now(),
+        keep=lambda: write_key(out, made, secret),
+        forget=lambda: forget_key(out),
+    )
     _tell(made.fingerprint, out, as_json)
     say(f"Key {old.fingerprint[:16]} is retired. What it signed still holds; destroy {old_file}.")
 

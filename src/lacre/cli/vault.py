@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -51,20 +52,24 @@ def init(folder: Path, readers: tuple[str, ...], identity_file: Path | None, as_
     from lacre.sealing.vault import create_vault  # noqa: PLC0415
 
     refuse_git(folder)
-    known = _readers(readers)
+    known, made = _readers(readers), None
     if identity_file is not None:
         if _OPERATOR in known:
             raise InputError(
                 "--new-identity", f"'{_OPERATOR}' has a recipient already", "Give one of the two"
             )
         made = new_identity()
-        write_identity(identity_file, made)
         known[_OPERATOR] = made.recipient
     if not known:
         raise InputError("--recipient", "nobody could open the vault", "Give one, or --new-identity FILE")
     workspace = Workspace.search(Path.cwd())
     number = begun(ledger_of(workspace)).workspace if workspace else None
-    create_vault(folder, known, workspace=number)
+    with ExitStack() as undo:
+        if identity_file is not None and made is not None:
+            write_identity(identity_file, made)
+            undo.callback(identity_file.unlink, missing_ok=True)
+        create_vault(folder, known, workspace=number)
+        undo.pop_all()
     if as_json:
         print_json({"vault": str(folder), "readers": known, "workspace": number})
         return

@@ -5,11 +5,12 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
 from lacre.digest import sha256
-from lacre.errors import Fault, InputError, IntegrityError, sentence
+from lacre.errors import Fault, InputError, IntegrityError, remedy, sentence
 from lacre.jsonl import write_bytes
 from lacre.registry.events import KeyAdd, KeyRetire
 from lacre.registry.ledger import Ledger, Line, appended, locked, read, signed_bytes
@@ -117,6 +118,27 @@ Keep = Callable[[], None]
 """Writes the new key to its file: called once the ledger will take it, before the ledger names it."""
 
 
+def _nothing() -> None:
+    """Does nothing."""
+
+
+def _named(path: Path, longer: Ledger, keep: Keep, forget: Keep) -> None:
+    """Keep a new key and let the ledger name it; where the ledger cannot be written, the key goes again.
+
+    Raises:
+        InputError: the ledger cannot be written.
+    """
+    keep()
+    with ExitStack() as undo:
+        undo.callback(forget)
+        try:
+            write_bytes(path, longer.content)
+        except OSError as error:
+            what = f"cannot be written ({error.strerror}), so no key was made"
+            raise InputError(path, what, f"{remedy(error)}, and run again") from None
+        undo.pop_all()
+
+
 def enter(
     path: Path,
     key: SigningKey,
@@ -124,7 +146,8 @@ def enter(
     *,
     at: str,
     by: SigningKey | None = None,
-    keep: Keep = lambda: None,
+    keep: Keep = _nothing,
+    forget: Keep = _nothing,
 ) -> None:
     """Add a key to the ledger of a file, signed by ``by``, an active key; the first signs for itself.
 
@@ -142,12 +165,18 @@ def enter(
         if by is not None:
             _refuse_inactive(ring, by)
         longer = appended(ledger, [_added(key, name)], at=at, signer=by or key, where=path)
-        keep()
-        write_bytes(path, longer.content)
+        _named(path, longer, keep, forget)
 
 
 def replace(
-    path: Path, old: SigningKey, new: SigningKey, name: str | None, *, at: str, keep: Keep = lambda: None
+    path: Path,
+    old: SigningKey,
+    new: SigningKey,
+    name: str | None,
+    *,
+    at: str,
+    keep: Keep = _nothing,
+    forget: Keep = _nothing,
 ) -> None:
     """Put a new key in the place of an old one: the old signs for the new, the new retires the old.
 
@@ -162,8 +191,7 @@ def replace(
         longer = appended(ledger, [_added(new, name)], at=at, signer=old, where=path)
         gone = KeyRetire(fingerprint=old.fingerprint, reason="rotated")
         longer = appended(longer, [gone], at=at, signer=new, where=path)
-        keep()
-        write_bytes(path, longer.content)
+        _named(path, longer, keep, forget)
 
 
 def retire(path: Path, which: str, signer: SigningKey, reason: str, *, at: str) -> str:

@@ -6,6 +6,7 @@ import base64
 import binascii
 import os
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -122,7 +123,29 @@ def write_key(path: Path, key: SigningKey, passphrase: str | None = None) -> Non
         guard = BestAvailableEncryption(passphrase.encode())
     pem = key.private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, guard)
     write_secret(path, pem)
-    write_bytes(path.with_name(path.name + ".pub"), key.public.pem)
+    beside = public_place(path)
+    try:
+        write_bytes(beside, key.public.pem)
+    except OSError as error:
+        path.unlink()
+        raise InputError(
+            beside, f"cannot be written ({error.strerror})", "Choose another place; no key was made"
+        ) from None
+
+
+def public_place(path: Path) -> Path:
+    """Where the public key of a key file stands.
+
+    >>> public_place(Path("team.key")).name
+    'team.key.pub'
+    """
+    return path.with_name(path.name + ".pub")
+
+
+def forget_key(path: Path) -> None:
+    """Remove a key just made, and its public key: nothing names it, for what it was made for failed."""
+    path.unlink(missing_ok=True)
+    public_place(path).unlink(missing_ok=True)
 
 
 def read_key(path: Path, prompt: Prompt) -> SigningKey:
@@ -168,17 +191,23 @@ def write_secret(path: Path, content: bytes) -> None:
     """Write a new file that only its owner can read, outside any git work tree.
 
     Raises:
-        InputError: a file is there already, the place is in a git work tree, or it cannot be written.
+        InputError: a file is there already, the place is in a git work tree, or it cannot be written. Nothing is
+            left there then; and a file without a byte, which a crash leaves, is no secret and is replaced.
     """
     refuse_git(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if path.is_file() and not path.is_symlink() and path.stat().st_size == 0:
+            path.unlink()
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        sync_folder(path.parent)
+        with ExitStack() as undo:
+            undo.callback(path.unlink, missing_ok=True)
+            with os.fdopen(handle, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            sync_folder(path.parent)
+            undo.pop_all()
     except FileExistsError:
         raise InputError(
             path, "is there already", "Choose another name; a secret is never replaced"
