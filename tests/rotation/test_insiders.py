@@ -13,10 +13,12 @@ from tests.rotation.making import BEGIN, CELLS, CORPUS, Stage, items, lottery, s
 from tests.rotation.test_audit import changed, rewrite, said, stamped_at
 from tests.sealing.making import private
 
+from lacre import jsonl
 from lacre.digest import sha256
 from lacre.errors import InputError, IntegrityError, LacreError
 from lacre.registry import ledger as ledgers
 from lacre.registry.events import Event, Freeze, Open, Supersede, Void
+from lacre.registry.items import Item
 from lacre.rotation.audit import audit
 from lacre.rotation.beacon import LotteryDraw, Source, instant, named
 from lacre.rotation.public import ledger_path
@@ -332,6 +334,37 @@ def test_items_that_stand_by_a_waiver_are_counted_in_public(play: Stage) -> None
     assert any(
         "12 of 12 items (100%) were not kept by vetting, and stand by a waiver" in n for n in found.notes
     )
+
+
+def with_words(item: Item, id: str, stem: str | None = None) -> Item:
+    """A private item with the text of another."""
+    payload = item.payload if stem is None else msgspec.structs.replace(item.payload, stem=stem)
+    return private(id, cell=item.cell, payload=payload)
+
+
+def test_a_text_that_is_public_is_sealed_corrected_and_frozen_by_nobody(play: Stage) -> None:
+    play.freeze()
+    play.close()
+    (opened, *_) = jsonl.read(play.registry / "exemplo/open/closing-0001.jsonl", Item)
+    left = play.public.private[0]
+    louder = opened.payload.stem.upper().replace("?", " ?!")
+    for new in (with_words(opened, "zz"), with_words(opened, "zz", louder)):
+        with pytest.raises(
+            LacreError, match=f"item 'zz': is public: it is the same as item '{opened.id}' of exemplo"
+        ):
+            play.add([new], "b2")
+        with pytest.raises(LacreError, match="is public"):
+            play.supersede(left.id, msgspec.structs.replace(new, cell=left.cell))
+    assert "zz" not in {row.id for row in play.public.rows}
+    with play.vault() as vault:
+        text = vault.sealed(left.id).item
+    official = play.registry / "exemplo/official/prova.jsonl"
+    jsonl.write(official, [msgspec.structs.replace(text, id="of-1", layer="official")])
+    refused(
+        play, f"item '{left.id}': is public: it is the same as item 'of-1' of exemplo/official/prova.jsonl"
+    )
+    play.void([left.id])
+    play.freeze()
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from datetime import datetime
 from pathlib import Path
 
 from lacre.digest import sha256
-from lacre.errors import InputError
+from lacre.errors import Fault, InputError, RecordError
 from lacre.registry import ledger as ledgers
 from lacre.registry.events import Event
 from lacre.registry.items import Item
@@ -33,10 +33,11 @@ from lacre.rotation.records import (
 from lacre.rotation.retire import longer_ledger, supersede_event, supersede_target, void_events, waivers
 from lacre.rotation.sound import refuse_unsound, refuse_wrong
 from lacre.sealing import dsse
-from lacre.sealing.batches import rows_bytes
+from lacre.sealing.batches import refuse_public, rows_bytes
 from lacre.sealing.checks import read_checks, verdicts_by_corpus
 from lacre.sealing.commitments import Row
 from lacre.sealing.keyring import keyring
+from lacre.sealing.published import public_already, public_texts
 from lacre.sealing.vault import Vault
 
 
@@ -62,6 +63,7 @@ def freeze_round(
     """
     public = _public(vault, root, benchmark)
     refuse_unsound(public)
+    _refuse_published(vault, public)
     checks = verdicts_by_corpus(this_round(public, read_checks(vault)))
     frozen = freeze(
         public,
@@ -212,6 +214,7 @@ def supersede_item(
     if (row := _corrected(vault, public, old, new)) is not None:
         return row
     target = supersede_target(public, old, new)
+    refuse_public(root, [new])
     with vault.change(root) as change:
         (row,) = change.add([new], target.batch, correcting=target).rows
         event = supersede_event(public, target, row, reason)
@@ -246,6 +249,29 @@ def _public(vault: Vault, root: Path, benchmark: str) -> Public:
         raise InputError(vault.folder, "is not the vault of this workspace", "Name the one that is")
     keyring(public.ledger, ledger_path(public.registry))
     return public
+
+
+def _refuse_published(vault: Vault, public: Public) -> None:
+    """Refuse to freeze items whose text is public, by an opening or a public layer: they are private by name only.
+
+    Raises:
+        RecordError: lists every one.
+    """
+    known = public_texts(public.registry)
+    if not known.payloads:
+        return
+    numbers = {row.id: number for number, row in enumerate(public.rows, 1)}
+    private = {row.id for row in public.private}
+    sealed = ((each.item.id, each.item.payload) for each in vault.items(public.benchmark))
+    faults = [
+        Fault(
+            numbers[id], f"item '{id}': is public: it is the same as {where}", "Void it: `lacre round void`"
+        )
+        for id, where in public_already(known, sealed)
+        if id in private
+    ]
+    if faults:
+        raise RecordError(public.commitments, faults)
 
 
 def _place(path: Path, root: Path) -> str:

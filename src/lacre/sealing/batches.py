@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from lacre.errors import Fault, InputError, IntegrityError, RecordError, sentence
+from lacre.errors import Fault, InputError, IntegrityError, LacreError, RecordError, sentence
 from lacre.jsonl import read_lines
 from lacre.registry import ledger as ledgers
 from lacre.registry.events import BatchCommit
@@ -16,6 +16,7 @@ from lacre.registry.ledger import Ledger, Signer
 from lacre.registry.records import Record
 from lacre.sealing.change import LEDGER
 from lacre.sealing.commitments import Row, row_bytes, rows_root
+from lacre.sealing.published import public_already, public_texts
 from lacre.sealing.vault import Vault
 
 
@@ -81,7 +82,7 @@ def seal_batch(
     are there already are passed over, so that a call that was cut short can be made again.
 
     Raises:
-        LacreError: as :meth:`lacre.sealing.change.Change.add`.
+        LacreError: as :meth:`lacre.sealing.change.Change.add`; or items that the workspace has published.
         InputError: the batch was committed before, or the vault belongs to another workspace.
         IntegrityError: the ledger or the file of rows does not hold.
     """
@@ -90,6 +91,8 @@ def seal_batch(
         raise InputError(
             f"benchmark '{stray[0]}'", f"is not {benchmark}", "Add each benchmark's items by themselves"
         )
+    if root is not None:
+        refuse_public(root, [item for item in items if not vault.holds(item.id)])
     with vault.change(root) as change:
         added = change.add(items, batch)
         done = Batch(batch=batch, rows=added.rows, already=added.already)
@@ -105,6 +108,21 @@ def seal_batch(
         change.publish(place, rows_bytes([*read_rows(root / place), *added.rows]))
         change.publish(LEDGER, longer.content)
     return msgspec.structs.replace(done, line=longer.size)
+
+
+def refuse_public(root: Path, items: Sequence[Item]) -> None:
+    """Refuse items whose text a workspace has published: opened at a closing, or in a public layer.
+
+    Raises:
+        LacreError: lists every one.
+    """
+    found = public_already(public_texts(root / "registry"), ((item.id, item.payload) for item in items))
+    faults = [
+        sentence(f"item '{id}'", f"is public: it is the same as {where}", "Write another")
+        for id, where in found
+    ]
+    if faults:
+        raise LacreError("\n".join(faults))
 
 
 def _ledger(vault: Vault, content: bytes, root: Path) -> Ledger:
