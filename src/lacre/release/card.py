@@ -201,7 +201,7 @@ Every public file holds the canary
 {canary}
 ```
 
-but these, and images of items:
+but these, images of items, and settings that a freeze fixed by their hash:
 
 {apart}
 """
@@ -210,9 +210,9 @@ but these, and images of items:
 def _reproduce(shown: Card) -> str:
     lines = ["## Reproduce", ""]
     lines += [
-        "The folder is a lacre workspace: with the program in `code/` (`code.json` has its version) `lacre run start"
-        " BENCHMARK --column ID` asks a column what `registry/templates/` says, word for word; `lacre score` scores the"
-        " answers.",
+        "The folder is a lacre workspace. With the program in `code/` (unpack the tar, `pip install -r requirements.txt`,"
+        " `python -m lacre`), `lacre run start BENCHMARK --column ID` asks a column what `registry/templates/` says, word for"
+        " word, and `lacre score` scores the answers.",
         "",
     ]
     if shown.runs:
