@@ -210,9 +210,9 @@ but these, images of items, and settings that a freeze fixed by their hash:
 def _reproduce(shown: Card) -> str:
     lines = ["## Reproduce", ""]
     lines += [
-        "The folder is a lacre workspace. With the program in `code/` (unpack the tar, `pip install -r requirements.txt`,"
-        " `python -m lacre`), `lacre run start BENCHMARK --column ID` asks a column what `registry/templates/` says, word for"
-        " word, and `lacre score` scores the answers.",
+        "The folder is a lacre workspace. With the program in `code/` (unpack the tar, `pip install -r"
+        " requirements.txt`, `python -m lacre`), `lacre run start BENCHMARK --column ID` asks a column what"
+        " `registry/templates/` says, word for word, and `lacre score` scores the answers.",
         "",
     ]
     if shown.runs:
