@@ -83,8 +83,8 @@ def repeated(documents: list[str], size: int) -> Iterator[str]:
                 return
 
 
-def write_parquet(documents: Iterator[str], path: Path) -> None:
-    """A zstd Parquet file with columns id and text, row groups of some 20,000 documents or 64 MB."""
+def write_parquet(documents: Iterator[str], path: Path, group_bytes: int = 64 << 20) -> None:
+    """A zstd Parquet file with columns id and text, row groups of some 20,000 documents or ``group_bytes``."""
     schema = pa.schema([("id", pa.string()), ("text", pa.string())])
     with pq.ParquetWriter(path, schema, compression="zstd") as writer:
         rows: list[str] = []
@@ -92,7 +92,7 @@ def write_parquet(documents: Iterator[str], path: Path) -> None:
         for text in documents:
             rows.append(text)
             size += len(text)
-            if size > 64 << 20 or len(rows) >= 20_000:
+            if size > group_bytes or len(rows) >= 20_000:
                 writer.write_table(_table(rows, number, schema))
                 number += len(rows)
                 rows, size = [], 0

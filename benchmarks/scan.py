@@ -83,6 +83,9 @@ def whole(listing: list[Shard], table: ItemIndex) -> None:
         scan_shard(table, shard, 0.75)
 
 
+EVEN_BYTES = 3 << 20
+
+
 def on_the_wall(listing: list[Shard], table: ItemIndex, threads: int) -> float:
     """Seconds on the wall that so many threads take for all shards."""
     with ThreadPoolExecutor(threads) as pool:
@@ -91,9 +94,11 @@ def on_the_wall(listing: list[Shard], table: ItemIndex, threads: int) -> float:
         return time.monotonic() - begun
 
 
-def two_over_one(path: Path, table: ItemIndex, times: int) -> float:
-    """How many times as fast two threads are as one, on shards as even as they come."""
-    listing = list(shards(str(path), shard_bytes=16 << 20).shards)
+def two_over_one(documents: list[str], size: int, folder: Path, table: ItemIndex, times: int) -> float:
+    """How many times as fast two threads are as one, on Parquet in many small and even shards."""
+    path = folder / "even.parquet"
+    material.write_parquet(material.repeated(documents, size), path, group_bytes=EVEN_BYTES)
+    listing = list(shards(str(path), shard_bytes=EVEN_BYTES).shards)
     one, two = [], []
     for _ in range(times):
         one.append(on_the_wall(listing, table, 1))
@@ -126,6 +131,7 @@ def main() -> None:
             "parquet": _figures(parquet, small, large, arguments),
             "jsonl_zst": _figures(jsonl, small, large, arguments),
             "str_lower": _lower(documents, arguments),
+            "two_threads_over_one": two_over_one(documents, size, Path(name), small, 5),
             "peak_megabytes": {"this_process": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3},
             "command": _command(parquet, Path(name)),
         }
@@ -172,7 +178,6 @@ def _figures(
         "vet_20000": round(megabytes / all_large, 1),
         "vet_over_read": round(all_small / reading, 2),
         "items_20000_over_2000": round(all_large / all_small, 2),
-        "two_threads_over_one": two_over_one(path, small, max(3, arguments.times)),
     }
 
 
