@@ -57,7 +57,7 @@ class Fault:
 
     Attributes:
         script: what the server does. ``before``: done to the stage first. ``driver``: Python run before the command.
-        options, environment: of the interpreter. ``shell``: put before the command in a shell.
+        options, environment: of the interpreter.
         kill: sent once the first request is there. ``codes``: exit codes that the command may end with.
         resumed: whether the run can be gone on with afterwards.
     """
@@ -69,7 +69,6 @@ class Fault:
     driver: str = ""
     options: Sequence[str] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
-    shell: str = ""
     kill: signal.Signals | None = None
     resumed: bool = True
 
@@ -115,6 +114,7 @@ def damaged_item(sealed: Sealing) -> None:
     place.write_bytes(content)
 
 
+FULL = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (9216, 9216))"  # two frames, and no more
 LOGGING = "import logging; logging.basicConfig(level=1); logging.getLogger('httpx2').setLevel(1)"
 CRASHING = """
 import httpx2
@@ -150,7 +150,7 @@ FAULTS = (
     Fault(name="kill -9", script=once(Hang(20)), codes=(-9,), kill=signal.SIGKILL),
     Fault(name="interrupt", script=once(Hang(20)), codes=(130,), kill=signal.SIGINT),
     Fault(name="abort signal (core)", script=once(Hang(20)), codes=(-6,), kill=signal.SIGABRT),
-    Fault(name="full disk", script=marked, codes=(5,), shell="ulimit -f 9;"),
+    Fault(name="full disk", script=marked, codes=(5,), driver=FULL),
     Fault(name="retired key of the ledger", script=marked, codes=(2,), before=retired_key, resumed=False),
     Fault(name="template with an undefined name", script=marked, codes=(2,), before=undefined_name, resumed=False),
     Fault(name="damaged item", script=marked, codes=(3,), before=damaged_item, resumed=False),
@@ -211,8 +211,6 @@ def watched(
     call = [sys.executable, *options, *words]
     if STRACE is not None:
         call = [STRACE, "-f", "-qq", "--seccomp-bpf", "-s", "4096", "-e", TRACED, "-o", str(trace), *call]
-    if fault.shell and faulty:
-        call = ["bash", "-c", f'{fault.shell} exec "$@"', "-", *call]
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith(("COVERAGE", "COV_", "XDG_"))
     } | {

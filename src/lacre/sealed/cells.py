@@ -278,17 +278,23 @@ def _least_combination(
 
     Of least weight; none when every combination is one of those. A vector is no combination of the known sets when it
     is not orthogonal to each vector that all of them are orthogonal to; these have whole numbers, so 1 is the least.
+    Of these vectors as many are needed as the other sets add dimensions.
     """
     atoms, sets = members.shape
     if not known:
         return _least(members, weights, np.ones(atoms))
-    found = [
-        chosen
-        for row in _orthogonal(members[:, sets - known :])
-        for sign in (1, -1)
-        if (chosen := _least(members, weights, sign * row)) is not None
-    ]
-    return min(found, key=lambda chosen: chosen.weight, default=None)
+    added, told = members[:, : sets - known], np.zeros((0, sets - known))
+    best: _Chosen | None = None
+    for row in _orthogonal(members[:, sets - known :]):
+        more = np.vstack([told, row @ added])
+        if np.linalg.matrix_rank(more) == len(told):
+            continue
+        told = more
+        for sign in (1, -1):
+            chosen = _least(members, weights, sign * row)
+            if chosen is not None and (best is None or chosen.weight < best.weight):
+                best = chosen
+    return best
 
 
 def _least(
