@@ -10,9 +10,11 @@ from tests.rotation.making import CORPUS, Stage, founded, lottery
 from tests.sealing.making import private
 
 from lacre import jsonl
+from lacre.cli.vet_ground import corpus_grounds
 from lacre.registry import ledger as ledgers
 from lacre.registry.corpora import Corpus
 from lacre.registry.events import Exposure
+from lacre.registry.workspace import Workspace
 from lacre.rotation.beacon import instant
 from lacre.sealing.ages import write_identity
 from lacre.sealing.keys import write_key
@@ -37,6 +39,7 @@ def staged(root: Path, closings: int = 0, *, frozen: bool = False) -> Stage:
     (registry / "exemplo/benchmark.toml").write_text(BENCHMARK, encoding="utf-8")
     jsonl.write(registry / "corpora.jsonl", [Corpus(id=CORPUS, location="corpus")])
     play = founded(root, beside / "vault", begin=LONG_AGO)
+    play.ground = lambda: corpus_grounds(Workspace.find(root))[CORPUS]
     write_identity(beside / "operator.txt", play.identity)
     write_key(beside / "team.key", play.key)
     jsonl.write(beside / "corrected.jsonl", [private("pr-02b", cell=HERE)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import msgspec
@@ -13,6 +14,7 @@ from tests.sealing.making import private
 
 from lacre import jsonl
 from lacre.cli import run
+from lacre.digest import sha256
 from lacre.errors import Exit
 from lacre.sealing.ages import new_identity, write_identity
 
@@ -87,11 +89,12 @@ def test_a_whole_round_from_freeze_to_audit(workspace: Path, capsys: pytest.Capt
     printed = capsys.readouterr()
     assert "exemplo/1\t8\t2/5\tdrand quicknet round" in printed.out
     assert "1 item stands by a waiver: pr-07" in printed.err
-    assert "registry/exemplo/rounds/0001/freeze.dsse.json now, and have it stamped" in printed.err
+    assert "registry/exemplo/rounds/0001/freeze.dsse.json now; have it stamped" in printed.err
+    assert "\nfreeze exemplo/1 drand quicknet round" in printed.err
     assert run(SPLIT) == Exit.INCOMPLETE
     assert "is not out before 2099-01-16T22:00:0" in capsys.readouterr().err
     assert run(["round", "audit", "--key", play.key.fingerprint]) == Exit.CLEAN
-    assert "exemplo/1\tfrozen\t8\t0\t0" in capsys.readouterr().out
+    assert "exemplo/1\tfrozen\t8\t0\t1\t1\t0" in capsys.readouterr().out
 
 
 def test_split_and_rotate_and_the_same_again(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -303,10 +306,41 @@ def test_audit_counts_items_made_void_after_the_freeze_in_their_closing(
 ) -> None:
     play = staged(workspace, frozen=True)
     play.void(["pr-03"])
-    assert run(["round", "audit"]) == Exit.CLEAN
+    assert run(["round", "audit", "--at", "2020-01-09T12:00Z"]) == Exit.CLEAN
     said = capsys.readouterr()
     assert "\t0 + 1 late\t" in said.out
+    assert "its randomness is out since 2020-01-02T12:00:00Z, and the draw is not carried out." in said.err
     assert "made void after its freeze, when the draw could be known: pr-03." in said.err
+    assert run(["round", "audit"]) == Exit.INTEGRITY
+    assert "is not carried out; the rules give it 14 days." in capsys.readouterr().err
+    assert run(["round", "audit", "--at", "noon"]) == Exit.BAD_INPUT
+    assert "--at noon: is no time" in capsys.readouterr().err
+
+
+def test_what_was_noted_before_the_hour_is_held_against_the_registry(
+    workspace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    play = staged(workspace, frozen=True)
+    digest = sha256((play.public.folder(1) / "freeze.dsse.json").read_bytes())
+    shutil.copytree("registry", "../copy/registry")
+    play.close(lottery(play.draws))
+    capsys.readouterr()
+    for noted in (
+        ["--published", digest],
+        ["--witness", "../copy"],
+        ["--witness", "../copy/registry/ledger.jsonl"],
+    ):
+        assert run(["round", "audit", *noted]) == Exit.CLEAN
+        said = capsys.readouterr().out
+        assert "exemplo/1\tnoted" in said
+        assert "number and date at Caixa" in said
+    assert run(["round", "audit", "--published", "abc"]) == Exit.BAD_INPUT
+    assert "is no SHA-256" in capsys.readouterr().err
+    assert run(["round", "audit", "--witness", "../nowhere"]) == Exit.BAD_INPUT
+    assert "holds no ledger" in capsys.readouterr().err
+    Path("../copy/registry/ledger.jsonl").write_text("nothing\n")
+    assert run(["round", "audit", "--witness", "../copy"]) == Exit.INTEGRITY
+    assert "line 1 is not what it was, by the copy ../copy" in capsys.readouterr().err
 
 
 def test_a_correction_may_be_a_plain_row_which_keeps_the_cell(
@@ -324,3 +358,27 @@ def test_a_correction_may_be_a_plain_row_which_keeps_the_cell(
     assert rows["pr-02b"].cell == rows["pr-02"].cell
     with play.vault() as vault:
         assert vault.sealed("pr-02b").item.payload.key == "B"
+
+
+def test_a_vetting_on_other_ground_than_today_s_freezes_nothing(
+    workspace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    play = staged(workspace)
+    corpus = workspace / "corpus"
+    corpus.mkdir(exist_ok=True)
+    (corpus / "a.txt").write_text("O farol apaga cedo.\n")
+    play.vet(play.public.rows)
+    freeze = ["round", "freeze", "--randomness", "drand:quicknet", "--due", "2099-01-16T19:00-03:00", *OPEN]
+    for place, text in (
+        ("corpus/a.txt", "O farol apaga cedo, e ninguém sabe.\n"),
+        ("corpus/b.txt", "Outra página.\n"),
+        ("registry/boilerplate.txt", "marque a alternativa correta\n"),
+        ("registry/corpora.jsonl", '{"id":"corpus-a","location":"corpus/*.txt"}\n'),
+    ):
+        (workspace / place).write_text(text)
+        assert run(freeze) == Exit.BAD_INPUT
+        said = capsys.readouterr().err
+        assert "8 items were vetted against corpus-a as it was then" in said
+        assert "lacre vet --vault" in said
+        play.vet(play.public.rows)
+    assert run(freeze) == Exit.CLEAN

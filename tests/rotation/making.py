@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -64,6 +64,7 @@ class Stage:
     rules: Rules = field(default_factory=default_rules)
     disk: Disk | None = None
     draws: int = 100
+    ground: Callable[[], str] = str
 
     @property
     def registry(self) -> Path:
@@ -100,6 +101,7 @@ class Stage:
                 classes={},
                 findings=0,
                 at=instant(self.now),
+                ground=self.ground(),
             )
             for row in rows
         ]

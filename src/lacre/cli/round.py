@@ -141,7 +141,8 @@ def freeze(
     Refused: randomness that is due already, and items that vetting does not keep, for their present text,
     against every required corpus, unless a waiver covers them.
     """
-    from lacre.rotation.beacon import named  # noqa: PLC0415 - keeps --help fast
+    from lacre.cli.vet_ground import corpus_grounds  # noqa: PLC0415 - keeps --help fast
+    from lacre.rotation.beacon import named  # noqa: PLC0415
     from lacre.rotation.steps import freeze_round  # noqa: PLC0415
 
     ground = ground_of(benchmark)
@@ -160,6 +161,7 @@ def freeze(
             signer=key,
             forced=forced,
             again=again,
+            grounds=corpus_grounds(ground.workspace),
         )
     stamp = None if authority is None else _stamped(ground, frozen, authority)
     if as_json:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from lacre.cli.holding import identity_of, ledger_of, now, opened
 from lacre.cli.output import print_json, print_table, say
+from lacre.cli.vet_ground import corpus_grounds
 from lacre.errors import InputError
 from lacre.registry.items import Candidate
 from lacre.registry.records import Record
@@ -62,12 +63,23 @@ def vet_vault(
         commitments = {row.id: row.commitment for row in vault.rows(benchmark)}
     if not candidates:
         raise InputError(folder, "no items to vet", "Seal some with `lacre vault add`")
+    # Before the reading: what changes meanwhile must not pass for what was read.
+    grounds = {} if workspace is None else corpus_grounds(workspace)
     vetting = vetted(candidates)
     rows = _rows(vetting)
     with opened(folder, who, workspace) as vault, vault.change() as change:
         at = now()
         _refuse_clock(at, vault, workspace)
-        _keep(change, vetting, rows=rows, commitments=commitments, names=names, title=folder.name, at=at)
+        _keep(
+            change,
+            vetting,
+            rows=rows,
+            commitments=commitments,
+            names=names,
+            grounds=grounds,
+            title=folder.name,
+            at=at,
+        )
     _print(vetting, rows, out, as_json)
     return vetting
 
@@ -116,6 +128,7 @@ def _keep(
     rows: Sequence[PublicVerdict],
     commitments: Mapping[str, str],
     names: Mapping[str, str],
+    grounds: Mapping[str, str],
     title: str,
     at: str,
 ) -> None:
@@ -136,6 +149,7 @@ def _keep(
                 classes=row.classes,
                 findings=row.findings,
                 at=at,
+                ground=grounds.get(names.get(reading.corpus, reading.corpus), ""),
             )
             for row, verdict in zip(rows, vetting.verdicts, strict=True)
             for reading in vetting.corpora

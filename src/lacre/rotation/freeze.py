@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 
@@ -104,6 +105,31 @@ def this_round(public: Public, checks: Iterable[Check]) -> list[Check]:
     """The checks made since the last closing: private items are checked again each round (L7)."""
     since = public.history.splits[-1].at if public.history.splits else ""
     return [check for check in checks if check.at >= since]
+
+
+def refuse_stale(public: Public, checks: Iterable[Check], grounds: Mapping[str, str]) -> None:
+    """Refuse vettings of private items that stand on another ground than today's: other rules, another corpus.
+
+    ``grounds``: corpus -> the ground that a vetting against it has today.
+
+    Raises:
+        InputError: names each such corpus, with how many items.
+    """
+    private = {row.commitment for row in public.private}
+    stale = Counter(
+        check.corpus
+        for check in checks
+        if check.commitment in private and check.ground != grounds.get(check.corpus, check.ground)
+    )
+    faults = [
+        f"{number} items were vetted against {corpus} as it was then, or by other rules or set phrases: "
+        "its line in corpora.jsonl, its files, rules.toml or boilerplate.txt changed"
+        for corpus, number in sorted(stale.items())
+    ]
+    if faults:
+        raise InputError(
+            public.commitments, "; ".join(faults), "Vet again, with `lacre vet --vault ... --required`"
+        )
 
 
 def given_up(public: Public, reason: str) -> Incident:

@@ -19,7 +19,7 @@ from lacre.registry.ledger import Signer
 from lacre.registry.rules import Rules
 from lacre.rotation.beacon import Source, instant
 from lacre.rotation.closing import Unsealed, close, done_already, pending
-from lacre.rotation.freeze import freeze, freeze_event, given_up, this_round
+from lacre.rotation.freeze import freeze, freeze_event, given_up, refuse_stale, this_round
 from lacre.rotation.public import Public, commitments_path, ledger_path, read_public, settings_digests
 from lacre.rotation.records import (
     FREEZE_FILE,
@@ -53,18 +53,26 @@ def freeze_round(
     signer: Signer,
     forced: Mapping[str, Must] | None = None,
     again: str | None = None,
+    grounds: Mapping[str, str] | None = None,
 ) -> Frozen:
     """Freeze the next closing: the signed file and the ledger's line appear together.
 
-    ``again``: why the freeze that waits is given up; it is published, and the old file stays beside the new one.
+    Args:
+        again: why the freeze that waits is given up; it is published, and the old file stays beside the new one.
+        grounds: corpus -> what a vetting against it stands on today; a vetting on other ground is refused. None: the
+            ground is not looked at.
 
     Raises:
-        InputError, RecordError: as :func:`lacre.rotation.freeze.freeze`.
+        InputError, RecordError: as :func:`lacre.rotation.freeze.freeze`; or items that are public.
+        IntegrityError: the public files do not hold.
     """
     public = _public(vault, root, benchmark)
     refuse_unsound(public)
     _refuse_published(vault, public)
-    checks = verdicts_by_corpus(this_round(public, read_checks(vault)))
+    vetted = this_round(public, read_checks(vault))
+    if grounds is not None:
+        refuse_stale(public, vetted, {corpus: grounds.get(corpus, "") for corpus in required})
+    checks = verdicts_by_corpus(vetted)
     frozen = freeze(
         public,
         rules,

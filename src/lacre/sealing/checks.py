@@ -24,6 +24,8 @@ class Check(Record, omit_defaults=False):
 
     Attributes:
         classes: class of match -> number of findings. ``at``: when, UTC.
+        ground: SHA-256 of what it stands on: the corpus's line and files, the rules, the set phrases; "" for a corpus
+            outside the inventory.
     """
 
     item: str
@@ -33,6 +35,7 @@ class Check(Record, omit_defaults=False):
     classes: dict[str, int]
     findings: int
     at: str
+    ground: str = ""
 
 
 def read_checks(vault: Vault) -> tuple[Check, ...]:
