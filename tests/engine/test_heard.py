@@ -26,7 +26,7 @@ from lacre.registry.raw_answers import read_raw_answers
 from lacre.scoring.estimates import Undefined
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
-DIALECTS: tuple[Dialect, ...] = ("openai", "anthropic", "gemini", "maritaca")
+DIALECTS: tuple[Dialect, ...] = ("openai", "anthropic", "gemini", "maritaca", "completions")
 
 
 def read(dialect: Dialect, status: int, value: Any, sent: tuple[str, ...] = ()) -> Reading:
@@ -273,18 +273,21 @@ def _said_in(shape: str) -> bytes:
         "anthropic": f'{{"content":[{{"type":"text","text":"{text}"}}],"stop_reason":"end_turn"}}',
         "gemini": f'{{"candidates":[{{"content":{{"parts":[{{"text":"{text}"}}]}},"finishReason":"STOP"}}]}}',
         "openai": f'{{"choices":[{{"message":{{"content":"{text}"}},"finish_reason":"stop"}}]}}',
+        "completions": f'{{"choices":[{{"text":"{text}","finish_reason":"stop"}}]}}',
     }[shape].encode()
 
 
 NAMES = {
     "openai": ("usage", "prompt_tokens", "completion_tokens"),
     "maritaca": ("usage", "prompt_tokens", "completion_tokens"),
+    "completions": ("usage", "prompt_tokens", "completion_tokens"),
     "anthropic": ("usage", "input_tokens", "output_tokens"),
     "gemini": ("usageMetadata", "promptTokenCount", "candidatesTokenCount"),
 }
 ANSWERS = {
     "openai": '"choices":[{"message":{"content":"B"},"finish_reason":"stop"}]',
     "maritaca": '"choices":[{"message":{"content":"B"},"finish_reason":"stop"}]',
+    "completions": '"choices":[{"text":"B","finish_reason":"stop"}]',
     "anthropic": '"content":[{"type":"text","text":"B"}],"stop_reason":"end_turn"',
     "gemini": '"candidates":[{"content":{"parts":[{"text":"B"}]},"finishReason":"STOP"}]',
 }

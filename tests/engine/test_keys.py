@@ -70,6 +70,7 @@ def test_a_key_does_not_show_itself_and_is_not_copied() -> None:
     [
         ("openai", "authorization", f"Bearer {SECRET}"),
         ("maritaca", "authorization", f"Bearer {SECRET}"),
+        ("completions", "authorization", f"Bearer {SECRET}"),
         ("anthropic", "x-api-key", SECRET),
         ("gemini", "x-goog-api-key", SECRET),
     ],

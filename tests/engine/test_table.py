@@ -14,7 +14,7 @@ from lacre.engine.client import Patience
 from lacre.engine.replies import Answered, Failed, Refused, Reply, Truncated
 from lacre.engine.runs import RunState
 
-DIALECTS = ("openai", "anthropic", "gemini", "maritaca")
+DIALECTS = ("openai", "anthropic", "gemini", "maritaca", "completions")
 HTML = Send(body=b"<html><h1>Bad Gateway</h1></html>", kind="text/html")
 
 
@@ -38,7 +38,7 @@ REFUSALS: Mapping[str, tuple[Act, tuple[str, ...], str]] = {
         "stop",
     ),
     "finish_reason content_filter": (
-        Say(text=None, finish="content_filter"), ("openai", "maritaca"), "content_filter",
+        Say(text=None, finish="content_filter"), ("openai", "maritaca", "completions"), "content_filter",
     ),
     "content_filter after some text": (
         Say(text="A resp", finish="content_filter"), ("openai", "maritaca"), "content_filter",
@@ -89,8 +89,8 @@ FAILURES: Mapping[str, tuple[Act, tuple[str, ...], str, int]] = {
     "empty content": (Say(text=""), DIALECTS, "empty", 1),
     "null content": (Say(text=None), DIALECTS, "empty", 1),
     "blank content": (Say(text=" \n"), DIALECTS, "empty", 1),
-    "choices []": (Say(extra={"choices": []}), ("openai", "maritaca"), "no_choices", 1),
-    "choices null": (Say(extra={"choices": None}), ("openai", "maritaca"), "no_choices", 1),
+    "choices []": (Say(extra={"choices": []}), ("openai", "maritaca", "completions"), "no_choices", 1),
+    "choices null": (Say(extra={"choices": None}), ("openai", "maritaca", "completions"), "no_choices", 1),
     "candidates []": (Say(extra={"candidates": []}), ("gemini",), "no_choices", 1),
     "HTML with status 200": (HTML, DIALECTS, "not_json", 5),
     "JSON of another shape": (Send(body=b'{"hello": "world"}'), ("anthropic", "gemini"), "unreadable", 5),
@@ -155,7 +155,11 @@ def _hasty(folder: Path, one: Any, patience: Mapping[str, Any]) -> RunState:
     return state
 
 
-LENGTH = {"openai": "length", "maritaca": "length", "anthropic": "max_tokens", "gemini": "MAX_TOKENS"}
+LENGTH = {
+    **dict.fromkeys(("openai", "maritaca", "completions"), "length"),
+    "anthropic": "max_tokens",
+    "gemini": "MAX_TOKENS",
+}
 
 
 @pytest.mark.parametrize("text", [None, "A alternativa certa"])

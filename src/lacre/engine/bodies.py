@@ -26,6 +26,7 @@ _OPENAI: Mapping[str, tuple[str, ...]] = {
 _COUNTS: Mapping[Dialect, tuple[str, Mapping[str, tuple[str, ...]]]] = {
     "openai": ("usage", _OPENAI),
     "maritaca": ("usage", _OPENAI),
+    "completions": ("usage", _OPENAI),
     "anthropic": (
         "usage",
         {
@@ -55,6 +56,7 @@ _COUNTS: Mapping[Dialect, tuple[str, Mapping[str, tuple[str, ...]]]] = {
 _PARTS: Mapping[Dialect, tuple[str, tuple[str, str]]] = {
     "openai": ("prompt_tokens", ("prompt_tokens_details", "cached_tokens")),
     "maritaca": ("prompt_tokens", ("prompt_tokens_details", "cached_tokens")),
+    "completions": ("prompt_tokens", ("prompt_tokens_details", "cached_tokens")),
     "gemini": ("promptTokenCount", ("", "cachedContentTokenCount")),
 }
 """A count, and one that is a part of it: Anthropic tells them side by side."""

@@ -20,6 +20,7 @@ CAP_NAMES: Mapping[Dialect, str] = {
     "anthropic": "max_tokens",
     "gemini": "generationConfig.maxOutputTokens",
     "maritaca": "max_tokens",
+    "completions": "max_tokens",
 }
 """What a dialect calls the output cap, where the card does not say otherwise."""
 
@@ -55,6 +56,10 @@ def request_of(card: Column, message: Message, *, unstored: bool = False) -> Req
         case "openai" | "maritaca":
             url = f"{base}/chat/completions"
             body = {"model": card.model, "messages": [{"role": "user", "content": _openai_content(message)}]}
+        case "completions":
+            # A text to go on with, and no turns: OpenAI's older endpoint, which servers of base models have.
+            url = f"{base}/completions"
+            body = {"model": card.model, "prompt": message.text}
         case "anthropic":
             url = f"{base}/v1/messages"
             headers["anthropic-version"] = ANTHROPIC_VERSION
@@ -90,7 +95,7 @@ def key_header(dialect: Dialect, key: Key | None) -> dict[str, str]:
     if key is None:
         return {}
     match dialect:
-        case "openai" | "maritaca":
+        case "openai" | "maritaca" | "completions":
             return {"authorization": f"Bearer {key.reveal()}"}
         case "anthropic":
             return {"x-api-key": key.reveal()}

@@ -185,13 +185,19 @@ def check_questions(questions: Questions, cards: Sequence[Column]) -> None:
     """Refuse what could not be asked, before anything is.
 
     Raises:
-        InputError: there is no item, or an image lacks the caption or the file that a column needs; the first
-            of them is named, and how many there are.
+        InputError: there is no item, a column completes text, or an image lacks the caption or the file that a
+            column needs; the first of them is named, and how many there are.
         IntegrityError: an image is not the one that its item names.
     """
     if not len(questions):
         raise InputError("run", "there are no items to ask", "Check the benchmark, the layer and --item")
     for card in cards:
+        if card.completes:
+            raise InputError(
+                f"column '{card.id}'",
+                "goes on with a text and answers no question (dialect completions)",
+                "Write a card in a chat dialect for runs; this one is for `lacre probe completion --mode completion`",
+            )
         bare = [
             f"{question.id} ({file})"
             for question in questions

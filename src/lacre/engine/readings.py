@@ -159,6 +159,17 @@ def _read_openai(value: dict[str, Any]) -> Reading:
     return _said(text, _finish(_OPENAI, raw), raw, usage, model)
 
 
+def _read_completions(value: dict[str, Any]) -> Reading:
+    usage = _openai_usage(value.get("usage") or {})
+    model = _word(value.get("model"))
+    choices = value["choices"] if value.get("choices") is not None else []
+    if not choices:
+        return Broken(cause="no_choices", detail="the answer has no choices", usage=usage, model=model)
+    raw = _word(choices[0].get("finish_reason"))
+    # Without a text it is an answer of another shape, such as a chat's; a null one is an empty one.
+    return _said(_content(choices[0]["text"]), _finish(_OPENAI, raw), raw, usage, model)
+
+
 def _read_anthropic(value: dict[str, Any]) -> Reading:
     counts = value.get("usage") or {}
     fresh, cached, written = (
@@ -211,6 +222,7 @@ _READERS: Mapping[Dialect, Callable[[dict[str, Any]], Reading]] = {
     "anthropic": _read_anthropic,
     "gemini": _read_gemini,
     "maritaca": _read_openai,
+    "completions": _read_completions,
 }
 
 

@@ -18,7 +18,7 @@ from lacre.registry.exams import Precision, is_address, is_dated
 from lacre.registry.records import Record
 from lacre.registry.settings import Settings
 
-Dialect = Literal["openai", "anthropic", "gemini", "maritaca"]
+Dialect = Literal["openai", "anthropic", "gemini", "maritaca", "completions"]
 Role = Literal["measured", "judge", "reference"]
 Images = Literal["inline", "caption"]
 
@@ -128,6 +128,11 @@ class Column(Record):
     def is_local(self) -> bool:
         """Whether the column runs on this machine; such a card needs no source."""
         return _LOOPBACK.fullmatch(self.endpoint) is not None
+
+    @property
+    def completes(self) -> bool:
+        """Whether the column goes on with a text instead of answering a message: it is for completion probes only."""
+        return self.dialect == "completions"
 
     def asked(self) -> dict[str, Any]:
         """What decides how the column is asked: the card without its operational fields."""
@@ -323,6 +328,11 @@ def _setting_complaints(card: Column) -> Iterator[Complaint]:
         yield "effort and effort_name go together", "Give both, or neither"
     if card.dialect == "anthropic" and card.cap is None:
         yield "has no cap", "The anthropic dialect refuses a request without one"
+    if card.completes and card.images == "inline":
+        yield (
+            "sends images, and the completions dialect has none",
+            'Write images = "caption", or leave it out',
+        )
     for name in (*card.accepts, *card.settings, card.cap_name or "x", card.effort_name or "x"):
         if not _NAME.fullmatch(name):
             yield f"'{name}' is no name of a setting", "Write temperature, or generationConfig.temperature"

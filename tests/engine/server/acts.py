@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-Shape = Literal["openai", "anthropic", "gemini"]
+Shape = Literal["openai", "anthropic", "gemini", "completions"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,11 +24,16 @@ class Seen:
     def shape(self) -> Shape:
         if self.path.endswith("/messages"):
             return "anthropic"
-        return "gemini" if ":generateContent" in self.path else "openai"
+        if ":generateContent" in self.path:
+            return "gemini"
+        chat = self.path.endswith("/chat/completions") or not self.path.endswith("/completions")
+        return "openai" if chat else "completions"
 
     @property
     def text(self) -> str:
         """The text of the message, images left out."""
+        if self.shape == "completions":
+            return str(self.body["prompt"])
         if self.shape == "gemini":
             parts = self.body["contents"][0]["parts"]
         else:
@@ -150,11 +155,12 @@ def answer(seen: Seen, say: Say) -> bytes:
             }
     else:
         finish = "stop" if say.finish == "" else say.finish
-        message = {"role": "assistant", "content": say.text}
+        chat = seen.shape == "openai"
+        said = {"message": {"role": "assistant", "content": say.text}} if chat else {"text": say.text}
         body = {
-            "object": "chat.completion",
+            "object": "chat.completion" if chat else "text_completion",
             "model": seen.body["model"],
-            "choices": [{"index": 0, "message": message, "finish_reason": finish}],
+            "choices": [{"index": 0, **said, "finish_reason": finish}],
         }
         if say.usage:
             body["usage"] = {

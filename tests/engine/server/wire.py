@@ -42,7 +42,7 @@ class Server:
 
     def endpoint(self, dialect: str) -> str:
         """The endpoint that a card of this dialect names."""
-        return self.url + {"openai": "/v1", "maritaca": "/api"}.get(dialect, "")
+        return self.url + {"openai": "/v1", "completions": "/v1", "maritaca": "/api"}.get(dialect, "")
 
     def __enter__(self) -> Self:
         self._thread.start()
