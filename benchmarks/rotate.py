@@ -119,7 +119,9 @@ def measure(folder: Path, count: int) -> dict[str, float]:
                 ),
             )
             now += timedelta(days=180)
-    found = timed(times, "audit", lambda: audit(root / "registry", "exemplo", rules, key=key.fingerprint))
+    found = timed(
+        times, "audit", lambda: audit(root / "registry", "exemplo", rules, at=now, key=key.fingerprint)
+    )
     assert not found.findings, found.findings[:3]
     assert len(read_public(root / "registry", "exemplo").history.opened) == 4 + record.opens
     return times | {"opened": record.opens}
