@@ -6,7 +6,8 @@ import sys
 import time
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import accumulate, pairwise
+from itertools import accumulate, pairwise, product
+from string import ascii_lowercase
 
 import numpy as np
 import numpy.typing as npt
@@ -239,3 +240,35 @@ def test_rows_of_hyphens_and_invisible_characters_take_time_in_proportion(text: 
     begun = time.process_time()
     words_of_texts([text.encode()])
     assert time.process_time() - begun < 2
+
+
+ALIKE = {
+    "a number at the end": [f"palavra{k}" for k in range(1_000_000)],
+    "letters in front": ["".join(four) + "mente" for four in product(ascii_lowercase, repeat=4)],
+    "letters in the middle of twelve": ["incr" + "".join(four) + "veis" for four in product(ascii_lowercase, repeat=4)],
+    "letters eight apart": [
+        f"{a}nticons{b}itucion{c}lissima{d}ente" for a, b, c, d in product(ascii_lowercase, repeat=4)
+    ],
+    "one letter over and over": ["a" * k for k in range(1, 1_000)],
+    "letters beyond ASCII": [f"ção{chr(point)}ções" for point in range(0x4E00, 0x9FA5)],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("alike", ALIKE.values(), ids=ALIKE)
+def test_words_that_are_alike_have_hashes_of_their_own(alike: list[str]) -> None:
+    hashes = words_of_texts([" ".join(alike).encode()]).hashes
+    assert hashes.size == len(alike)
+    assert np.unique(hashes).size == len(alike)
+    # Of the 32 bits that sequences keep, chance alone makes some agree: n^2 / 2^33 pairs.
+    pairs = len(alike) ** 2 / 2**33
+    assert len(alike) - np.unique(hashes >> np.uint64(32)).size <= 2 * pairs + 10
+
+
+def test_accents_and_case_do_not_change_a_hash() -> None:
+    pairs = [
+        ("Constituição", "constituicao"),
+        ("AÇÕES", "acoes"),
+        ("inconstitucionalíssima", "Inconstitucionalissima"),
+    ]
+    for one, other in pairs:
+        assert words_of_texts([one.encode()]).hashes == words_of_texts([other.encode()]).hashes

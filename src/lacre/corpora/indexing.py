@@ -24,7 +24,7 @@ from lacre.overlap.segments import Packed
 from lacre.overlap.winnow import WINDOW, Values, Vocabulary
 
 MANIFEST, SEGMENTS, BUILDING, LOCK = "manifest.json", "segments", "building", "lock"
-FORMAT: Literal["lacre-index-1"] = "lacre-index-1"
+FORMAT: Literal["lacre-index-2"] = "lacre-index-2"
 WORDS: Literal["lacre-words-1"] = "lacre-words-1"
 
 Places = npt.NDArray[np.int64]
@@ -117,7 +117,7 @@ class Replaced(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What an index holds: segments in the order in which they came, corpora, shards that no longer count."""
 
-    format: Literal["lacre-index-1"] = FORMAT
+    format: Literal["lacre-index-2"] = FORMAT
     segments: tuple[SegmentRecord, ...] = ()
     corpora: tuple[CorpusRecord, ...] = ()
     replaced: tuple[Replaced, ...] = ()

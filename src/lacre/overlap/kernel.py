@@ -11,6 +11,7 @@ through tables. Words are then what stands between zeros, and are hashed by load
 from __future__ import annotations
 
 import numpy as np
+from llvmlite import ir  # type: ignore[import-untyped]
 from numba import njit, types
 from numba.cpython.unsafe.numbers import trailing_zeros
 from numba.extending import intrinsic
@@ -255,20 +256,37 @@ def edges_of(out_wide, size, edges):
     return made
 
 
+@intrinsic
+def stirred(typing_context, one, other):  # noqa: ARG001 - numba gives it
+    """Two uint64 multiplied, the upper half of the product folded onto the lower (wyhash, Wang Yi 2019)."""
+
+    def code(context, builder, signature, arguments):  # noqa: ARG001 - as above
+        whole = ir.IntType(128)
+        product = builder.mul(builder.zext(arguments[0], whole), builder.zext(arguments[1], whole))
+        upper = builder.lshr(product, ir.Constant(whole, 64))
+        return builder.trunc(builder.xor(product, upper), ir.IntType(64))
+
+    return types.uint64(types.uint64, types.uint64), code
+
+
 @njit(cache=True, nogil=True, boundscheck=False)
 def hash_word(out_wide, first, last):
-    """The hash of the word ``out[first:last]``; :func:`lacre.overlap.sheets.word_hash` says it in plain Python."""
+    """The hash of the word ``out[first:last]``; :func:`lacre.overlap.sheets.word_hash` says it in plain Python.
+
+    Words of up to eight bytes and of equal length never have the same one. C1 and C2 hold bytes that no folded word
+    has, so that neither factor is ever zero.
+    """
     size = last - first
     v = out_wide[first]
     if size <= _EIGHT:
         h = (v & _MASKS[size]) * C1 ^ size * C3
         return h ^ h >> U(32)
-    h = v * C1 ^ turned(out_wide[last - _EIGHT], 32) * C2 ^ size * C3
+    h = stirred(v ^ C1, out_wide[last - _EIGHT] ^ C2) ^ size * C3  # type: ignore[call-arg]  # numba gives the context
     k = first + _EIGHT
     while k + _EIGHT < last:
-        h = (h ^ out_wide[k]) * C1
+        h = stirred(h ^ out_wide[k], C1)
         k += _EIGHT
-    return h ^ h >> U(32)
+    return h
 
 
 @njit(cache=True, nogil=True, boundscheck=False)

@@ -174,14 +174,18 @@ def word_hash(folded: str) -> int:
     content = folded.encode()
     size = len(content)
     first = int.from_bytes(content[:8], "little")
-    h = first * _C1 ^ size * _C3
-    if size > 8:
-        last = int.from_bytes(content[-8:], "little")
-        h ^= (last << 32 | last >> 32) % 2**64 * _C2
-    h %= 2**64
+    if size <= 8:
+        h = (first * _C1 ^ size * _C3) % 2**64
+        return h ^ h >> 32
+    h = _stirred(first ^ _C1, int.from_bytes(content[-8:], "little") ^ _C2) ^ size * _C3 % 2**64
     for k in range(8, size - 8, 8):
-        h = (h ^ int.from_bytes(content[k : k + 8], "little")) * _C1 % 2**64
-    return h ^ h >> 32
+        h = _stirred(h ^ int.from_bytes(content[k : k + 8], "little"), _C1)
+    return h
+
+
+def _stirred(one: int, other: int) -> int:
+    product = one * other
+    return (product ^ product >> 64) % 2**64
 
 
 _C1, _C2, _C3 = int(C1), int(C2), int(C3)

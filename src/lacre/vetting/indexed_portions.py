@@ -13,7 +13,7 @@ import numpy as np
 
 from lacre import jsonl
 from lacre.corpora.batches import Shard
-from lacre.corpora.indexing import WORDS, FileState, Source, state_of
+from lacre.corpora.indexing import FORMAT, FileState, Source, state_of
 from lacre.corpora.readers import read
 from lacre.digest import sha256
 from lacre.overlap.kernel import GRAM
@@ -99,7 +99,7 @@ def _name(shards: Sequence[Shard]) -> str:
             states.append((status.st_size, status.st_mtime_ns))
         except OSError:
             states.append((0, 0))
-    return sha256(msgspec.json.encode((shards, states, GRAM, WINDOW, WORDS)))[:24]
+    return sha256(msgspec.json.encode((shards, states, GRAM, WINDOW, FORMAT)))[:24]
 
 
 @dataclass(kw_only=True)
