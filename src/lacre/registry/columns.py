@@ -14,6 +14,7 @@ import msgspec
 from lacre.digest import sha256
 from lacre.errors import Fault, InputError, RecordError
 from lacre.jsonl import explained
+from lacre.registry.card_settings import reserved_complaints
 from lacre.registry.exams import Precision, is_address, is_dated
 from lacre.registry.records import Record
 from lacre.registry.settings import Settings
@@ -308,6 +309,9 @@ def _complaints(card: Column) -> Iterator[Complaint]:
             yield f"{name} is empty", "Say it: families decide who may judge whom (L16)"
     if not is_address(card.endpoint):
         yield "endpoint is not a web address", "Write it in full, with https://"
+    elif (extra := _beside_the_address(card.endpoint)) is not None:
+        # Not quoted: it may be a key.
+        yield f"endpoint holds {extra}", "Write the bare address; a key goes into key_env or key_file"
     elif card.endpoint.startswith("http://") and not card.is_local:
         yield "endpoint is not encrypted", "Write https://: a key must not travel in the open"
     if card.key_env is not None and not _ENV.fullmatch(card.key_env):
@@ -342,6 +346,16 @@ def _setting_complaints(card: Column) -> Iterator[Complaint]:
                 f"setting '{name}' is not among those it accepts",
                 "Add it to accepts if the vendor says so, or take it out",
             )
+    yield from reserved_complaints(card)
+
+
+def _beside_the_address(endpoint: str) -> str | None:
+    """What an address holds that is none of it: the dialect adds its path at the end, and keys stand elsewhere."""
+    if "?" in endpoint or "#" in endpoint:
+        return "a query or a fragment"
+    if "@" in endpoint.partition("://")[2].partition("/")[0]:
+        return "a name or a password"
+    return None
 
 
 def _fact_complaints(card: Column) -> Iterator[Complaint]:
