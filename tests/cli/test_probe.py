@@ -22,6 +22,7 @@ from lacre.cli.probe_tables import chance
 from lacre.errors import Exit
 from lacre.probe.canary import MASK
 from lacre.probe.cuts import text_of
+from lacre.probe.options import masked
 from lacre.registry.items import Item
 from lacre.registry.seen import read_marks
 from lacre.registry.workspace import Workspace
@@ -192,11 +193,85 @@ def test_a_dry_run_sends_nothing_and_shows_the_request(server: Server, capsys: C
     nothing = [*asking, "--item", "of-2026-2", "--controls", "none", "--without-famous"]
     assert run(nothing) == Exit.CLEAN
     assert "There is nothing to ask. Nothing was sent." in capsys.readouterr().err
-    assert run([*asking, "--mode", "completion", "--json"]) == Exit.CLEAN
-    found, _ = printed(capsys)
-    assert "prova (" not in found["requests"][0]["body"]["messages"][0]["content"]
     assert server.requests == 0
     assert not Path("probes").exists()
+
+
+def test_a_column_that_goes_on_with_texts_is_sent_the_beginning_alone(
+    server: Server, capsys: Capture
+) -> None:
+    server.script = remembering()
+    completing = CARD.format(endpoint=server.endpoint("completions")).replace('"openai"', '"completions"')
+    Path("registry/columns.toml").write_text(completing, encoding="utf-8")
+    asking = ["probe", "completion", "--column", "mine", "--mode", "completion", "--out", "p"]
+    assert run([*asking, "--dry-run", "--json"]) == Exit.CLEAN
+    found, _ = printed(capsys)
+    assert found["requests"][0]["url"].endswith("/v1/completions")
+    [first, *_] = items("official")
+    assert text_of(first.payload).startswith(found["requests"][0]["body"]["prompt"])
+    assert run([*asking, "--json"]) == Exit.FINDING
+    found, _ = printed(capsys)
+    assert (found["findings"]["mode"], found["findings"]["columns"][0]["seen"]) == ("completion", 6)
+    assert {seen.path for seen in server.seen} == {"/v1/completions"}
+    assert run(["probe", "report", "p"]) == Exit.FINDING
+    # A card in another dialect is another question: what was begun in one is not gone on with in the other.
+    write_card(server)
+    assert run(["probe", "resume", "p"]) == Exit.BAD_INPUT
+
+
+@pytest.mark.parametrize(
+    ("arguments", "dialect", "said"),
+    [
+        (["completion", "--mode", "completion"], "openai", "the openai dialect has no other mode"),
+        (["completion"], "completions", "answers no question"),
+        (["options"], "completions", "Probe it with `lacre probe completion --mode completion`"),
+        (["canary", "--text", CANARY], "completions", "answers no question"),
+    ],
+)
+def test_a_column_that_cannot_be_asked_in_this_way_is_refused(
+    arguments: list[str], dialect: str, said: str, server: Server, capsys: Capture
+) -> None:
+    card = CARD.format(endpoint=server.endpoint(dialect)).replace('"openai"', f'"{dialect}"')
+    Path("registry/columns.toml").write_text(card, encoding="utf-8")
+    assert run(["probe", *arguments, "--column", "mine", "--out", "p"]) == Exit.BAD_INPUT
+    assert said in capsys.readouterr().err
+    assert run(["run", "start", "exemplo", "--column", "mine", "--out", "r", "--dry-run"]) == (
+        Exit.BAD_INPUT if dialect == "completions" else Exit.CLEAN
+    )
+    assert server.requests == 0
+    assert not Path("p").exists()
+
+
+def test_a_probe_is_no_run_and_says_so(server: Server, capsys: Capture) -> None:
+    asking = ["probe", "completion", "--column", "mine", "--cut", "50", "--item", "of-2025-1", "--out", "p"]
+    assert run([*asking, "--controls", "none", "--without-famous"]) == Exit.CLEAN
+    for command in ("status", "resume", "answers"):
+        capsys.readouterr()
+        assert run(["run", command, "p"]) == Exit.BAD_INPUT
+        assert "p: is a probe, not a run. Use `lacre probe resume p`" in capsys.readouterr().err
+    assert run(["run", "show", "p"]) == Exit.CLEAN
+    capsys.readouterr()
+    assert run(asking) == Exit.BAD_INPUT
+    assert "p: holds a probe already. Go on with `lacre probe resume p`" in capsys.readouterr().err
+
+
+def test_a_probe_whose_texts_were_edited_is_not_reported(server: Server, capsys: Capture) -> None:
+    asking = ["probe", "completion", "--column", "mine", "--cut", "50", "--item", "of-2025-1", "--out", "p"]
+    assert run([*asking, "--controls", "none", "--without-famous"]) == Exit.CLEAN
+    made = json.loads(Path("p/probe.json").read_text("utf-8"))
+    made["subjects"][0]["text"] = "Outro começo. " + made["subjects"][0]["text"]
+    Path("p/probe.json").write_text(json.dumps(made), encoding="utf-8")
+    capsys.readouterr()
+    assert run(["probe", "report", "p"]) == Exit.INTEGRITY
+    assert "the items are not those that it began with" in capsys.readouterr().err
+
+
+def test_nothing_is_asked_where_no_item_can_be(server: Server, capsys: Capture) -> None:
+    assert run(["probe", "completion", "--column", "mine", "--item", "of-2026-2"]) == Exit.BAD_INPUT
+    assert "there is nothing to ask" in capsys.readouterr().err
+    bare = [item.id for item in items("official") if isinstance(masked(item, "item"), str)]
+    assert run(["probe", "options", "--column", "mine", "--item", bare[0]]) == Exit.BAD_INPUT
+    assert server.requests == 0
 
 
 def test_a_stopped_probe_marks_nothing_and_is_resumed_without_asking_twice(

@@ -22,7 +22,6 @@ from lacre.scoring.strata import (
     side_of_cutoff,
     span,
     with_cutoff,
-    with_seen,
 )
 
 
@@ -172,13 +171,11 @@ def test_a_span_is_every_day_that_a_date_may_mean() -> None:
     assert span("2024-02-29") == (date(2024, 2, 29), date(2024, 2, 29))
 
 
-def test_cutoff_and_seen_become_fields_and_change_nothing_else() -> None:
+def test_the_side_of_the_cutoff_becomes_a_field_and_changes_nothing_else() -> None:
     answers = [answer("a", area="law"), answer("b"), answer("c")]
     dated = with_cutoff(answers, {"a": "2023-11-05", "b": "2024-11-03"}, {"m": "2024-06"})
     assert [one.fields["cutoff"] for one in dated] == ["before", "after", "unknown"]
     assert dated[0].fields["area"] == "law"
-    marked = with_seen(answers, {"m": ["a"]}, {"m": ["a", "b"]})
-    assert [one.fields["seen"] for one in marked] == ["yes", "no", "unknown"]
     assert answers[0].fields == {"area": "law"}
 
 

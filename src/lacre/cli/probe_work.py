@@ -46,11 +46,12 @@ class Wish:
 def begin(made: Made, wish: Wish) -> int:
     """Ask a new probe, or with a dry run show the first request; the exit code."""
     from lacre.cli.run_ground import dollars, exchange_given, ready  # noqa: PLC0415
-    from lacre.cli.runs import _print_requests  # noqa: PLC0415
+    from lacre.cli.run_tables import print_requests  # noqa: PLC0415
     from lacre.probe.folders import ProbeFolder, questions_of  # noqa: PLC0415
 
     columns = read_workspace_columns(wish.ids)
     cards = columns.named(wish.ids)
+    _check_dialects(made.probe, cards)
     questions = questions_of(made.probe)
     for remark in made.remarks:
         say(f"{remark}.")
@@ -65,7 +66,7 @@ def begin(made: Made, wish: Wish) -> int:
             return int(Exit.CLEAN)
         raise InputError("probe", "there is nothing to ask", "See above why, and choose other items")
     if wish.dry_run:
-        _print_requests(record, cards, questions, as_json=wish.as_json)
+        print_requests(record, cards, questions, as_json=wish.as_json)
         return int(Exit.CLEAN)
     keys = ready(cards, record, questions, limit)
     folder = ProbeFolder.create(wish.out or Path("probes") / name, record, made.probe)
@@ -84,9 +85,34 @@ def go_on(folder: Path, *, budget: str | None, failed: bool, as_json: bool) -> i
     questions = questions_of(place.probe())
     check_resumed(record, questions)
     record = renewed(place.run, record)
+    _check_dialects(place.probe(), record.columns)
     limit = dollars(budget) if budget is not None else dollars(record.budget)
     keys = ready(record.columns, record, questions, limit)
     return _work(place, record, questions, keys, budget=limit, as_json=as_json, again=failed)
+
+
+def _check_dialects(probe: AnyProbe, cards: Sequence[Column]) -> None:
+    """Refuse columns that cannot be asked in the way of this probe.
+
+    Raises:
+        InputError: a column answers messages where a text is to be gone on with, or the other way round.
+    """
+    from lacre.probe.completion import Probe  # noqa: PLC0415
+
+    completing = isinstance(probe, Probe) and probe.mode == "completion"
+    for card in cards:
+        if completing and not card.completes:
+            raise InputError(
+                f"column '{card.id}'",
+                f"answers messages, and the {card.dialect} dialect has no other mode",
+                'Leave out --mode completion, or write a card with dialect = "completions" if its server has it',
+            )
+        if card.completes and not completing:
+            raise InputError(
+                f"column '{card.id}'",
+                "goes on with a text and answers no question (dialect completions)",
+                "Probe it with `lacre probe completion --mode completion`",
+            )
 
 
 def opened(folder: Path) -> ProbeFolder:
@@ -204,11 +230,14 @@ def finish(folder: ProbeFolder, *, as_json: bool, listing: bool = False, plot: P
     """
     from lacre.cli import probe_tables  # noqa: PLC0415
     from lacre.engine.costs import costs  # noqa: PLC0415
+    from lacre.engine.plans import check_resumed  # noqa: PLC0415
     from lacre.engine.runs import state_of  # noqa: PLC0415
     from lacre.probe.folders import MARKS, questions_of  # noqa: PLC0415
 
     probe, record = folder.probe(), folder.run.record()
     questions = questions_of(probe)
+    # What was asked, and what it is held against, are in one record: it must be the one that was asked.
+    check_resumed(record, questions)
     state = state_of(record, questions, folder.run.entries())
     if not state.complete:
         done, owed = (sum(getattr(each, name) for each in state.columns) for name in ("done", "expected"))

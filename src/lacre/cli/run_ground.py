@@ -160,6 +160,20 @@ def asked_by(record: RunRecord) -> tuple[Question, ...]:
     return tuple(question for question in questions if question.id in set(record.asked))
 
 
+def refuse_probe(folder: Path, record: RunRecord) -> None:
+    """Refuse the folder of a probe where a run's is asked for.
+
+    Raises:
+        InputError: it is a probe's.
+    """
+    if record.stage.startswith("probe "):
+        raise InputError(
+            folder,
+            "is a probe, not a run",
+            f"Use `lacre probe resume {folder}` or `lacre probe report {folder}`",
+        )
+
+
 def run_rules() -> RunRules:
     """The rules of the workspace for runs."""
     from lacre.registry.workspace import Workspace  # noqa: PLC0415

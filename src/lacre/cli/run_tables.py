@@ -12,12 +12,13 @@ from lacre.cli.output import LiveLine, print_json, print_table, say
 from lacre.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from lacre.engine.costs import Cost, Money
     from lacre.engine.folders import RunFolder, Written
-    from lacre.engine.plans import RunRecord
+    from lacre.engine.plans import Question, RunRecord
     from lacre.engine.runs import Progress, RunState
+    from lacre.registry.columns import Column
 
 
 def print_state(state: RunState) -> None:
@@ -169,3 +170,37 @@ _TODO = {
 def todo_of(reason: str) -> str:
     """What to do about a column that was stopped, by the reason."""
     return _TODO.get(reason, "Check its card.")
+
+
+def print_requests(
+    record: RunRecord, cards: Sequence[Column], questions: Sequence[Question], *, as_json: bool
+) -> None:
+    """Print what would be sent, and how much of it."""
+    import msgspec  # noqa: PLC0415
+
+    from lacre.cli.run_ground import first_request  # noqa: PLC0415
+    from lacre.engine.dialects import shown_headers  # noqa: PLC0415
+    from lacre.engine.plans import expected  # noqa: PLC0415
+
+    shown = []
+    for card in cards:
+        request = first_request(record, card, questions[0])
+        shown.append(
+            {
+                "column": card.id,
+                "method": "POST",
+                "url": request.url,
+                "headers": {**request.headers, **shown_headers(card)},
+                "body": msgspec.json.decode(request.body),
+            }
+        )
+    owed = expected(questions, record.repetitions)
+    if as_json:
+        print_json({"requests_per_column": owed, "item": questions[0].id, "requests": shown})
+        return
+    for one in shown:
+        print_json(one)
+    say(
+        f"{owed:,} requests to each of {len(cards)} columns; above is that for item {questions[0].id}. "
+        "Nothing was sent."
+    )

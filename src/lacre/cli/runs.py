@@ -16,10 +16,10 @@ from lacre.cli.run_ground import (
     chosen,
     dollars,
     exchange_given,
-    first_request,
     questions_of_source,
     ready,
     record_of,
+    refuse_probe,
     renewed,
     run_rules,
 )
@@ -28,6 +28,7 @@ from lacre.cli.run_tables import (
     cost_row,
     print_record,
     print_replies,
+    print_requests,
     print_state,
     print_written,
     todo_of,
@@ -132,7 +133,7 @@ def start(
         name, source, cards, questions, now=now, exchange=exchange, budget=limit, filtered=filtered
     )
     if dry_run:
-        _print_requests(record, cards, questions, as_json=as_json)
+        print_requests(record, cards, questions, as_json=as_json)
         return int(Exit.CLEAN)
     keys = ready(cards, record, questions, limit)
     folder = RunFolder.create(out or Path("runs") / name, record)
@@ -168,6 +169,7 @@ def resume(*, folder: Path, budget: str | None, failed: bool, as_json: bool, **m
 
     place = RunFolder.open(folder)
     record = place.record()
+    refuse_probe(folder, record)
     questions = asked_by(record)
     check_resumed(record, questions)
     record = renewed(place, record)
@@ -188,6 +190,7 @@ def status(folder: Path, as_json: bool) -> int:
 
     place = RunFolder.open(folder)
     record = place.record()
+    refuse_probe(folder, record)
     state = state_of(record, asked_by(record), place.entries())
     if as_json:
         print_json({"run": record.id, "state": state})
@@ -254,6 +257,7 @@ def answers(folder: Path, undecided: Literal["wrong", "failure"] | None, as_json
 
     place = RunFolder.open(folder)
     record = place.record()
+    refuse_probe(folder, record)
     questions = asked_by(record)
     complete = state_of(record, questions, place.entries()).complete
     written = write_answers(place, questions, complete=complete, undecided=undecided)
@@ -351,36 +355,3 @@ def _say_failed(columns: Sequence[str], folder: Path) -> None:
             f"`lacre run show {folder} --item ID`, check its card with `lacre column check {column}`, then "
             f"`lacre run resume {folder} --failed`."
         )
-
-
-def _print_requests(
-    record: RunRecord, cards: Sequence[Column], questions: Sequence[Question], *, as_json: bool
-) -> None:
-    """Print what would be sent, and how much of it."""
-    import msgspec  # noqa: PLC0415
-
-    from lacre.engine.dialects import shown_headers  # noqa: PLC0415
-    from lacre.engine.plans import expected  # noqa: PLC0415
-
-    shown = []
-    for card in cards:
-        request = first_request(record, card, questions[0])
-        shown.append(
-            {
-                "column": card.id,
-                "method": "POST",
-                "url": request.url,
-                "headers": {**request.headers, **shown_headers(card)},
-                "body": msgspec.json.decode(request.body),
-            }
-        )
-    owed = expected(questions, record.repetitions)
-    if as_json:
-        print_json({"requests_per_column": owed, "item": questions[0].id, "requests": shown})
-        return
-    for one in shown:
-        print_json(one)
-    say(
-        f"{owed:,} requests to each of {len(cards)} columns; above is that for item {questions[0].id}. "
-        "Nothing was sent."
-    )

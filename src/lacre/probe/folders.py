@@ -37,6 +37,12 @@ class ProbeFolder:
         Raises:
             InputError: there is something there already, or it cannot be made.
         """
+        if (path / FILE).is_file():
+            raise InputError(
+                path,
+                "holds a probe already",
+                f"Go on with `lacre probe resume {path}`, or choose another folder",
+            )
         folder = cls(RunFolder.create(path, record))
         folder.write(FILE, probe)
         return folder

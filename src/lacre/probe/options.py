@@ -130,7 +130,9 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 def options_questions(probe: OptionsProbe) -> tuple[Question, ...]:
-    """What is asked: each item with its option masked."""
+    """What is asked: each item with its option masked; nothing where only controls have one to mask."""
+    if not any(each.role == "item" for each in probe.masked):
+        return ()
     return tuple(
         Question(
             id=f"{each.role}/{each.id}",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import calendar
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
 from typing import Literal, TypeAlias
 
@@ -21,7 +21,7 @@ Metric: TypeAlias = Callable[[Sequence[Answer]], Measured]
 Side: TypeAlias = Literal["before", "after", "unknown"]
 
 CUTOFF, SEEN = "cutoff", "seen"
-"""Fields that :func:`with_cutoff` and :func:`with_seen` add."""
+"""Fields that :func:`with_cutoff` and :func:`lacre.scoring.contamination.with_marks` add."""
 
 NOT_SAID = "(not said)"
 """The stratum of answers without the field."""
@@ -230,29 +230,6 @@ def with_cutoff(
         _with(answer, CUTOFF, side_of_cutoff(published.get(answer.item), cutoffs.get(answer.column)))
         for answer in answers
     )
-
-
-def with_seen(
-    answers: Iterable[Answer], seen: Mapping[str, Collection[str]], probed: Mapping[str, Collection[str]]
-) -> tuple[Answer, ...]:
-    """The same answers with the field ``seen``: yes, no, or unknown where the item was not probed (SPEC L8).
-
-    >>> answers = [Answer(column="m", item=i, score=1.0) for i in "abc"]
-    >>> [a.fields["seen"] for a in with_seen(answers, {"m": {"a"}}, {"m": {"a", "b"}})]
-    ['yes', 'no', 'unknown']
-
-    Args:
-        seen: the items that each column reproduced.
-        probed: the items that each column was probed with.
-    """
-    told = []
-    for answer in answers:
-        if answer.item in seen.get(answer.column, ()):
-            word = "yes"
-        else:
-            word = "no" if answer.item in probed.get(answer.column, ()) else "unknown"
-        told.append(_with(answer, SEEN, word))
-    return tuple(told)
 
 
 def _with(answer: Answer, field: str, value: str) -> Answer:
