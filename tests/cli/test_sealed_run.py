@@ -6,15 +6,19 @@ import json
 import logging
 import os
 import resource
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.engine.server import Say, Send, Server, always
 from tests.sealed.making import Sealing, sealing, varied
+from tests.sealing.making import private
 
 from lacre.cli import run
 from lacre.errors import Exit
+from lacre.registry.items import Payload
+from lacre.registry.sealed_runs import sealed_runs
 
 MEANS = ("--vault", "../vault", "--identity", "../operator.txt", "--key", "../team.key")
 START = ("run", "start", "exemplo", "--column", "local", "--sealed", "--allow-swap", *MEANS)
@@ -171,6 +175,61 @@ def test_a_run_that_is_given_up_says_so(
     assert capsys.readouterr().out.endswith("given up\n")
     assert run(START) == Exit.BAD_INPUT
     assert "which counts as its run" in capsys.readouterr().err
+
+
+def test_scores_of_what_opened_are_opened_and_again_the_same(
+    sealed: Sealing, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sealed.run()
+    sealed.close()
+    assert run(["run", "open-scores", *MEANS[:4], "--json"]) == Exit.CLEAN
+    place = "registry/exemplo/rounds/0001/scores-opened.jsonl"
+    assert json.loads(capsys.readouterr().out) == {"benchmark": "exemplo", "files": {place: 48}}
+    before = (sealed.root / place).read_bytes()
+    assert run(["run", "open-scores", *MEANS[:4]]) == Exit.CLEAN
+    assert f"{place}: 48 scores opened" in capsys.readouterr().out
+    assert (sealed.root / place).read_bytes() == before
+
+
+def test_an_item_that_opened_and_is_still_in_the_vault_stops_the_opening(
+    sealed: Sealing, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sealed.run()
+    shutil.copytree(sealed.play.vault_folder, sealed.root.parent / "old")
+    sealed.close()
+    assert run(["run", "open-scores", "--vault", "../old", *MEANS[2:4]]) == Exit.INTEGRITY
+    assert "is opened and still in the vault" in capsys.readouterr().err
+
+
+def test_a_torn_frame_is_said_and_asked_for_again(
+    sealed: Sealing, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = sealed.begin()
+    with sealed.going(name) as (_, log):
+        log.append([b"{}\n"])
+    place = sealed.play.vault_folder / "logs" / f"{name}.log.age"
+    os.truncate(place, 100)
+    assert run(["run", "resume", name, "--allow-swap", *MEANS]) == Exit.CLEAN
+    assert "a frame was cut short by a crash" in capsys.readouterr().err
+
+
+def test_open_items_wait_for_grading_and_giving_up_has_json(
+    tmp_path: Path, column: Server, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    column.script = varied
+    essay = private("q1", payload=Payload(kind="open", stem="Explique a balsa.", key="-"))
+    made = sealing(tmp_path, column.endpoint("openai"), 60, more=[essay])
+    monkeypatch.chdir(made.root)
+    assert run([*START, "--undecided", "wrong"]) == Exit.CLEAN
+    assert "1 open items wait for grading" in capsys.readouterr().err
+    other = made.root / "registry/columns.toml"
+    other.write_text(other.read_text().replace('id = "local"', 'id = "outra"'))
+    column.script = always(Send.json(403, {"error": {"message": "no"}}))
+    assert run([*START[:4], "outra", *START[5:]]) == Exit.COLUMN
+    name = list(sealed_runs(made.play.public.ledger, "exemplo"))[-1]
+    capsys.readouterr()
+    assert run(["run", "abort", name, "--reason", "no", "--json", *MEANS]) == Exit.CLEAN
+    assert json.loads(capsys.readouterr().out) == {"run": name, "reason": "no", "replies": 0}
 
 
 def test_few_items_give_no_counts(

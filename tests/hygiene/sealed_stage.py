@@ -130,6 +130,7 @@ def crash(self, lines):
 logs.SealedLog.append = crash
 """
 SAID = b"\xff\xfe" + IN_REPLY.encode()
+PARAMETER = Send.json(400, {"error": {"message": "no", "param": IN_REPLY, "code": "unsupported_parameter"}})
 FAULTS = (
     Fault(name="none", script=marked, codes=(0,), resumed=False),
     Fault(name="error 500 that echoes", script=echoing(500), codes=(4,)),
@@ -146,6 +147,11 @@ FAULTS = (
     Fault(name="an answer cut short", script=always(Send(body=SAID[2:], length=9999)), codes=(4,)),
     Fault(name="no candidates", script=always(Send.json(200, {"choices": [], "x": IN_REPLY})), codes=(4,)),
     Fault(name="a refusal", script=always(Say(text=IN_REPLY, finish="content_filter")), codes=(0,), resumed=False),
+    Fault(
+        name="an end that echoes", script=always(Say(text="Alternativa B.", finish=IN_REPLY)), codes=(0,),
+        resumed=False,
+    ),
+    Fault(name="a parameter that echoes", script=always(PARAMETER), codes=(4,)),
     Fault(name="an answer that the rule cannot read", script=always(Say(text=IN_REPLY)), codes=(1,)),
     Fault(name="kill -9", script=once(Hang(20)), codes=(-9,), kill=signal.SIGKILL),
     Fault(name="interrupt", script=once(Hang(20)), codes=(130,), kill=signal.SIGINT),

@@ -39,13 +39,17 @@ def root(tmp_path: Path) -> Path:
     (tmp_path / "tmp").mkdir()
     (tmp_path / "source").mkdir()
     (tmp_path / "source/items.csv").write_text(ITEMS)
-    done = lacre(root, "vault", "init", "../vault", "--new-identity", "../me.txt")
-    assert done.returncode == 0, done.stderr
+    for call in (
+        ("key", "new", "--name", "team", "--out", "../team.key"),
+        ("vault", "init", "../vault", "--new-identity", "../me.txt"),
+    ):
+        done = lacre(root, *call)
+        assert done.returncode == 0, done.stderr
     return root
 
 
 ADD = ("vault", "add", "../vault", "../source/items.csv", "--benchmark", "exemplo", "--batch", "1", "--cell", "area=a",
-       "--identity", "../me.txt")  # fmt: skip
+       "--identity", "../me.txt", "--key", "../team.key")  # fmt: skip
 CALLS = [
     ADD,
     ("vault", "list", "../vault", "--identity", "../me.txt", "--json"),

@@ -17,6 +17,8 @@ from tests.engine.server import Say, Seen, Send, Server, always
 from tests.sealed.making import TERMS, Sealing, items, sealing, varied
 from tests.sealing.making import private
 
+from lacre.engine.journal import Halted
+from lacre.engine.runs import ColumnState, RunState
 from lacre.errors import IncompleteError, InputError, IntegrityError
 from lacre.registry import ledger as ledgers
 from lacre.registry.events import Exposure, RunAbort, RunIntent, RunResult
@@ -25,6 +27,7 @@ from lacre.registry.sealed_runs import sealed_runs, strays
 from lacre.sealed.counts import Exact
 from lacre.sealed.ending import REPLIES, SCORES, give_up, scores_of, tidy
 from lacre.sealed.records import document, read_run, read_tables, run_place, tables_place
+from lacre.sealed.running import shown
 from lacre.sealed.starting import PLAN, kept_run, renewed
 from lacre.sealing.inspection import inspect
 from lacre.sealing.keys import key_from
@@ -178,6 +181,33 @@ def test_a_benchmark_without_private_items_has_no_sealed_run(tmp_path: Path, ser
     sealed = sealing(tmp_path, server.endpoint("openai"), 0)
     with pytest.raises(InputError, match="has no private items"):
         sealed.begin()
+
+
+def test_names_of_images_are_not_said(tmp_path: Path, server: Server) -> None:
+    picture = Image(file="o-bonde-das-laranjeiras.png", sha256="0" * 64)
+    payload = Payload(kind="choice", stem="?", options={"A": "Um", "B": "Dois"}, key="A", images=(picture,))
+    sealed = sealing(tmp_path, server.endpoint("openai"), 4, more=[private("q1", payload=payload)])
+    with pytest.raises(InputError, match="images of 1 items have none: q1") as raised:
+        sealed.begin()
+    assert "bonde" not in str(raised.value)
+
+
+def test_words_that_a_server_chose_are_not_shown(sealed: Sealing) -> None:
+    halt = Halted(
+        column="local", when="-", reason="parameter", detail="'bonde' is not taken", parameter="bonde"
+    )
+    column = ColumnState(
+        column="local", expected=1, answered=1, refused=0, truncated=0, failed=0, incomplete_context=0,
+        halted=halt, unknown_ends={"o bonde": 2, "a balsa": 1},
+    )  # fmt: skip
+    state = RunState(columns=(column,), complete=False)
+    told = shown(state, sealed.column).columns[0]
+    assert "bonde" not in repr(told)
+    assert told.unknown_ends == {"(named in the vault)": 3}
+    known = msgspec.structs.replace(sealed.column, accepts=("bonde",))
+    assert shown(state, known).columns[0].halted == halt
+    calm = msgspec.structs.replace(column, halted=None, unknown_ends={})
+    assert shown(RunState(columns=(calm,), complete=True), known).columns == (calm,)
 
 
 class Faulty:

@@ -112,7 +112,7 @@ def _work(going: UnderWay, *, budget: str | None, again: bool, as_json: bool) ->
     from lacre.engine.client import Patience  # noqa: PLC0415 - keeps --help fast
     from lacre.engine.keys import read_key  # noqa: PLC0415
     from lacre.sealed.running import Means as Session  # noqa: PLC0415
-    from lacre.sealed.running import session  # noqa: PLC0415
+    from lacre.sealed.running import session, shown  # noqa: PLC0415
     from lacre.sealing.logs import SealedLog  # noqa: PLC0415
 
     log = SealedLog(going.vault, going.name)
@@ -130,7 +130,7 @@ def _work(going: UnderWay, *, budget: str | None, again: bool, as_json: bool) ->
             again=again,
             on_progress=meter,
         )
-        state = session(going, log, with_these).work()
+        state = shown(session(going, log, with_these).work(), card)
         meter.close()
         return _ended(going, log, state, as_json=as_json)
     except KeyboardInterrupt:

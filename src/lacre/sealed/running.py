@@ -7,11 +7,16 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 
+import msgspec
+
 from lacre.engine.client import Patience
+from lacre.engine.dialects import sent_settings
 from lacre.engine.journal import Sink
 from lacre.engine.keys import Key
 from lacre.engine.plans import check_resumed
 from lacre.engine.runs import Progress, Run
+from lacre.engine.states import ColumnState, RunState
+from lacre.registry.columns import Column
 from lacre.sealed.exposing import Exposer
 from lacre.sealed.ground import terms_of
 from lacre.sealed.starting import UnderWay
@@ -66,3 +71,22 @@ def session(going: UnderWay, sink: Sink, means: Means) -> Run:
         on_progress=means.on_progress,
         on_exposure=exposer,
     )
+
+
+def shown(state: RunState, card: Column) -> RunState:
+    """What may be printed of how far a run is: without words that a server chose, for it may repeat an item's.
+
+    Ends that are not known are counted and not named. A parameter is named only where the card has it.
+    """
+    known = {*sent_settings(card, unstored=True), *card.accepts}
+    return msgspec.structs.replace(state, columns=tuple(_shown(column, known) for column in state.columns))
+
+
+def _shown(column: ColumnState, known: set[str]) -> ColumnState:
+    ends = {"(named in the vault)": sum(column.unknown_ends.values())} if column.unknown_ends else {}
+    halted = column.halted
+    if halted is not None and halted.parameter is not None and halted.parameter not in known:
+        halted = msgspec.structs.replace(
+            halted, detail="the server does not take a parameter, which is named in the vault", parameter=None
+        )
+    return msgspec.structs.replace(column, unknown_ends=ends, halted=halted)

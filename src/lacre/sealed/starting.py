@@ -10,7 +10,7 @@ import msgspec
 
 from lacre import __version__
 from lacre.digest import sha256
-from lacre.engine.messages import Template
+from lacre.engine.messages import Template, uncaptioned
 from lacre.engine.plans import Repetitions, RunRecord, check_questions, items_digest
 from lacre.errors import InputError, IntegrityError, sentence
 from lacre.registry.columns import Column, Exchange
@@ -88,6 +88,7 @@ def begin(vault: Vault, ground: Ground, plan: Plan, *, now: datetime) -> KeptRun
     rows = asked_rows(tables, ground)
     # Where items go to a column in one order, that order tells which reply is whose to who watches the line.
     questions = SealedQuestions(vault, shuffled([row.id for row in rows], vault.random(32)))
+    _refuse_bare(questions, plan.card)
     check_questions(questions, [plan.card])
     name = f"{ground.benchmark}-{plan.card.id}-{now:%Y%m%dT%H%M%SZ}"
     content = public_bytes(tables)
@@ -148,6 +149,17 @@ def renewed(kept: KeptRun, run: SealedRun, card: Column) -> KeptRun:
         )
     record = msgspec.structs.replace(kept.record, columns=(card,))
     return msgspec.structs.replace(kept, record=record)
+
+
+def _refuse_bare(questions: SealedQuestions, card: Column) -> None:
+    """Refuse images without captions, by the ids of their items: the name of an image may tell what it shows.
+
+    Raises:
+        InputError: there is one that the column would not be told of.
+    """
+    if bare := sorted(each.id for each in questions if uncaptioned(each.payload, card.images)):
+        what = f"gets captions, and images of {len(bare)} items have none: {', '.join(bare[:5])}"
+        raise InputError(f"column '{card.id}'", what, "Write captions, as a correction of each item")
 
 
 def _record(name: str, ground: Ground, plan: Plan, questions: SealedQuestions, now: datetime) -> RunRecord:
