@@ -25,6 +25,7 @@ from lacre.probe.cuts import text_of
 from lacre.probe.options import masked
 from lacre.registry.items import Item
 from lacre.registry.seen import read_marks
+from lacre.registry.waivers import payload_sha256
 from lacre.registry.workspace import Workspace
 from lacre.sealing.commitments import Row
 
@@ -95,6 +96,8 @@ def test_what_a_column_remembers_is_marked_listed_and_drawn(server: Server, caps
     assert "Fewer than 100 controls" in err
     marks = read_marks([Path("p/marks.jsonl")])
     assert sorted(mark.verdict for mark in marks.values()) == ["not_probed"] * 2 + ["seen"] * 6
+    digests = {item.id: payload_sha256(item.payload) for item in items("official")}
+    assert {mark.item: mark.payload_sha256 for mark in marks.values()} == digests
     assert run(["probe", "report", "p", "--list"]) == Exit.FINDING
     assert capsys.readouterr().out.count("\nmine\tof-2") == 6
     assert run(["probe", "report", "p", "--json", "--plot", "p.svg"]) == Exit.FINDING

@@ -12,6 +12,7 @@ from lacre.cli import run
 from lacre.cli.score import LARGE, ScoreMeter
 from lacre.errors import Exit
 from lacre.registry.seen import Mark, write_marks
+from lacre.registry.waivers import payload_sha256
 from lacre.registry.workspace import Workspace
 
 Capture = pytest.CaptureFixture[str]
@@ -76,7 +77,10 @@ def test_accuracy_stands_with_and_without_the_items_seen(place: Path, capsys: Ca
     assert without[6].startswith("+16.7 [+")
     counts = next(row for row in table if row[:4] == ["leitor", "20", "30", "10"])
     assert counts[4].startswith("+50.0 [")
-    assert ["outro", "0", "0", "60", "undefined: no item was seen"] in table
+    # Of the ten that were not probed, one could not be; for the others no probe asked.
+    assert counts[5] == "9"
+    assert ["outro", "0", "0", "60", "undefined: no item was seen", "60"] in table
+    assert "51 of 51 marks could not be held against the text of their item" in err
     assert "undefined: no item was seen" in out
     assert "No mark for column outro" in err
     assert "leitor\tnot reproduced\t30\t" in out
@@ -88,12 +92,49 @@ def test_json_has_the_split_beside_the_board(place: Path, capsys: Capture) -> No
     found = json.loads(capsys.readouterr().out)
     leitor = found["seen"][0]
     assert (leitor["seen"], leitor["not_reproduced"], leitor["not_probed"]) == (20, 30, 10)
+    assert leitor["without_mark"] == 9
+    assert found["marks"] == {"used": 51, "other_texts": [], "unchecked": 51}
     assert leitor["difference"]["interval"]["method"].startswith("percentile bootstrap by item")
     assert [row["values"] for row in found["strata"] if row["column"] == "leitor"] == [
         ["not probed"], ["not reproduced"], ["seen"],
     ]  # fmt: skip
     assert score("--json") == Exit.CLEAN
     assert "seen" not in json.loads(capsys.readouterr().out)
+
+
+def test_a_mark_of_another_text_than_the_item_has_now_is_left_out_and_counted(
+    place: Path, capsys: Capture
+) -> None:
+    shutil.copytree(ROOT / "registry", place / "registry")
+    items = [item for item in Workspace(ROOT).items("exemplo") if item.layer == "official"]
+    rows = ["column,item,outcome", *(f"leitor,{item.id},{'CE'[n % 2]}" for n, item in enumerate(items))]
+    Path("answers.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    marks = [
+        Mark(column="leitor", item=item.id, verdict="seen", payload_sha256=payload_sha256(item.payload))
+        for item in items[:4]
+    ]
+    write_marks(place / "marks.jsonl", marks)
+    asking = ["--by", "seen", "--seen", "marks.jsonl", "--json"]
+    assert score(*asking) == Exit.CLEAN
+    assert json.loads(capsys.readouterr().out)["marks"] == {"used": 4, "other_texts": [], "unchecked": 0}
+    # The item's stem is edited after the probe; the mark said something of the text before.
+    [file] = [
+        path
+        for path in (place / "registry/exemplo/official").glob("*.jsonl")
+        if items[0].id in path.read_text("utf-8")
+    ]
+    text = file.read_text(encoding="utf-8")
+    stem = json.dumps(items[0].payload.stem, ensure_ascii=False)
+    assert stem in text
+    file.write_text(
+        text.replace(stem, json.dumps("Outro enunciado, escrito depois.", ensure_ascii=False)), "utf-8"
+    )
+    assert score(*asking, "--benchmark", "exemplo", "--by", "cutoff") == Exit.CLEAN
+    out, err = capsys.readouterr()
+    found = json.loads(out)
+    assert found["marks"] == {"used": 3, "other_texts": [["leitor", items[0].id]], "unchecked": 0}
+    assert (found["seen"][0]["seen"], found["seen"][0]["without_mark"]) == (3, len(items) - 3)
+    assert f"1 of 4 marks are of another text than the item has now, and are left out: {items[0].id}" in err
 
 
 def test_the_same_command_prints_the_same_bytes(place: Path, capsys: Capture) -> None:

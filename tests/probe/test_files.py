@@ -11,7 +11,7 @@ from tests.probe.texts import ALL
 from lacre.errors import InputError, RecordError
 from lacre.probe.findings import Shares
 from lacre.probe.folders import FILE, ProbeFolder, questions_of
-from lacre.registry.seen import Mark, read_marks, write_marks
+from lacre.registry.seen import Mark, held, read_marks, write_marks
 from lacre.report.probe_plots import probe_plot
 
 
@@ -35,6 +35,16 @@ def test_marks_come_back_as_they_were_written_sorted(tmp_path: Path) -> None:
     assert list(read_marks([path]).values()) == marks[::-1]
     write_marks(tmp_path / "again.jsonl", marks[::-1])
     assert (tmp_path / "again.jsonl").read_bytes() == path.read_bytes()
+
+
+def test_marks_are_held_against_the_texts_of_today() -> None:
+    marks = {
+        ("m", id): Mark(column="m", item=id, verdict="seen", payload_sha256=digest)
+        for id, digest in (("same", "1"), ("edited", "2"), ("gone", "3"), ("old", ""), ("twin", "4"))
+    }
+    found = held(marks, {"same": ["1"], "edited": ["9"], "old": ["5"], "twin": ["0", "4"]})
+    assert sorted(item for _, item in found.verdicts) == ["gone", "old", "same", "twin"]
+    assert (found.other_texts, found.unchecked) == ((("m", "edited"),), 2)
 
 
 def test_two_marks_for_one_item_and_lines_that_are_none_are_all_named(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from lacre.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from lacre.registry.seen import HeldMarks
     from lacre.scoring.board import Board
     from lacre.scoring.calibration import Calibration
     from lacre.scoring.contamination import Before, SeenSplit
@@ -117,7 +118,8 @@ def score(
     meter = ScoreMeter(files, live=sys.stderr.isatty())
     meter.reading()
     answers = read(files, mapping, only, unlettered=unlettered, threshold=threshold, keep=keep)
-    verdicts = marks_of(marks, answers) if marks else None
+    held = marks_of(marks, answers, benchmark) if marks else None
+    verdicts = held.verdicts if held is not None else None
     dates = dates_of(benchmark, answers) if benchmark is not None else None
     answers = strata_given(answers, verdicts, dates)
     found = board(
@@ -142,7 +144,7 @@ def score(
         sides = before_and_after(answers, *dates, level=level)
     meter.close()
     if as_json:
-        _print_json(found, splits, sides)
+        _print_json(found, splits, sides, held)
     else:
         _print(found, splits, sides)
     _remark(found, as_json)
@@ -195,11 +197,24 @@ class ScoreMeter:
         self._line.close()
 
 
-def _print_json(found: Board, splits: tuple[SeenSplit, ...] | None, sides: tuple[Before, ...] | None) -> None:
+def _print_json(
+    found: Board,
+    splits: tuple[SeenSplit, ...] | None,
+    sides: tuple[Before, ...] | None,
+    held: HeldMarks | None,
+) -> None:
     """The board, with what marks and dates say beside it where they were given."""
     import msgspec  # noqa: PLC0415 - keeps --help fast
 
-    beside = {name: rows for name, rows in (("seen", splits), ("cutoff", sides)) if rows is not None}
+    beside: dict[str, object] = {
+        name: rows for name, rows in (("seen", splits), ("cutoff", sides)) if rows is not None
+    }
+    if held is not None:
+        beside["marks"] = {
+            "used": len(held.verdicts),
+            "other_texts": held.other_texts,
+            "unchecked": held.unchecked,
+        }
     print_json({**msgspec.to_builtins(found), **beside} if beside else found)
 
 

@@ -15,16 +15,34 @@ from lacre.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from lacre.registry.seen import HeldMarks
     from lacre.scoring.contamination import Before, SeenSplit, Verdict
     from lacre.scoring.estimates import Measured
     from lacre.scoring.outcomes import Answer
 
 
-def marks_of(files: Sequence[Path], answers: Sequence[Answer]) -> dict[tuple[str, str], Verdict]:
-    """The verdicts of files of marks, by column and item, with a remark on columns that have none."""
-    from lacre.registry.seen import read_marks  # noqa: PLC0415 - keeps --help fast
+def marks_of(files: Sequence[Path], answers: Sequence[Answer], benchmark: str | None = None) -> HeldMarks:
+    """The marks of files, held against the items of the workspace where we are in one; with remarks on stderr.
+
+    A mark of another text than the item has now is none. Said are columns without marks, items whose mark is of
+    another text, and marks that could not be compared.
+    """
+    from lacre.registry.seen import held, read_marks  # noqa: PLC0415 - keeps --help fast
 
     marks = read_marks(files)
+    found = held(marks, _payloads(benchmark))
+    if found.other_texts:
+        ids = sorted({item for _, item in found.other_texts})
+        shown = ", ".join(ids[:5]) + (" ..." if len(ids) > 5 else "")
+        say(
+            f"{len(found.other_texts):,} of {len(marks):,} marks are of another text than the item has now, and are "
+            f"left out: {shown}. Probe these items again."
+        )
+    if found.unchecked:
+        say(
+            f"{found.unchecked:,} of {len(marks):,} marks could not be held against the text of their item, and stand: "
+            "score in the workspace that has the items, with marks of this version."
+        )
     columns = {column for column, _ in marks}
     bare = sorted({answer.column for answer in answers} - columns)
     if bare:
@@ -32,7 +50,23 @@ def marks_of(files: Sequence[Path], answers: Sequence[Answer]) -> dict[tuple[str
         say(
             f"No mark for column {', '.join(bare)}: all of its items are not probed. There are marks for: {known}."
         )
-    return {key: mark.verdict for key, mark in marks.items()}
+    return found
+
+
+def _payloads(benchmark: str | None) -> dict[str, set[str]]:
+    """For each item of the workspace that we are in, the SHA-256 of its payload; none outside of one."""
+    from lacre.engine.messages import stripped  # noqa: PLC0415 - keeps --help fast
+    from lacre.registry.waivers import payload_sha256  # noqa: PLC0415
+    from lacre.registry.workspace import Workspace  # noqa: PLC0415
+
+    place = Workspace.search(Path.cwd())
+    if place is None:
+        return {}
+    found: dict[str, set[str]] = {}
+    for name in (benchmark,) if benchmark is not None else place.benchmarks():
+        for item in place.items(name):
+            found.setdefault(item.id, set()).add(payload_sha256(stripped(item.payload, item.canary)))
+    return found
 
 
 def dates_of(
@@ -96,11 +130,21 @@ def print_seen(rows: Sequence[SeenSplit]) -> None:
             table.append((row.column, f"{items:,}", name, *rates, difference))
     print_table(names, table, right=("items", *names[3:]), whole=("column", "over"))
     click.echo("\nItems by what the probe made of them")
-    kinds = ("column", "seen", "not reproduced", "could not be probed", "seen less the others")
+    kinds = (
+        "column",
+        "seen",
+        "not reproduced",
+        "could not be probed",
+        "seen less the others",
+        "never asked for",
+    )
     print_table(
         kinds,
         [
-            (row.column, f"{row.seen:,}", f"{row.not_reproduced:,}", f"{row.not_probed:,}", points(row.ahead))
+            (
+                row.column, f"{row.seen:,}", f"{row.not_reproduced:,}", f"{row.not_probed:,}",
+                points(row.ahead), f"{row.without_mark:,}",
+            )
             for row in rows
         ],
         right=kinds[1:],

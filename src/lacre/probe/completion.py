@@ -11,7 +11,7 @@ from typing import Literal
 import msgspec
 
 from lacre.digest import sha256
-from lacre.engine.messages import Template
+from lacre.engine.messages import Template, stripped
 from lacre.engine.plans import Question
 from lacre.probe.controls import Subject
 from lacre.probe.cuts import HALF, Cut, cut, text_of
@@ -20,6 +20,7 @@ from lacre.probe.telling import Telling, telling
 from lacre.registry.exams import Exam
 from lacre.registry.items import Item, Payload
 from lacre.registry.records import Record
+from lacre.registry.waivers import payload_sha256
 
 Mode = Literal["chat", "completion"]
 STAGE = "probe completion"
@@ -149,6 +150,7 @@ def subject_of(item: Item, exams: Mapping[str, Exam], *, role: str) -> Subject:
         group=values[0] if values else "",
         exam=named,
         published=exam.exam_date if exam else None,
+        payload_sha256=payload_sha256(stripped(item.payload, item.canary)),
     )
 
 

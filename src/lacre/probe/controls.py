@@ -17,6 +17,7 @@ class Subject(Record, omit_defaults=False):
         group: what it is about, as far as the registry says: controls are matched within it.
         exam: how the prompt names the exam; a control has the name of the exam of the item that it is matched to.
         published: the exam's date, as precise as it is known.
+        payload_sha256: of an item's payload, without its canary.
     """
 
     id: str
@@ -25,6 +26,7 @@ class Subject(Record, omit_defaults=False):
     group: str = ""
     exam: str = ""
     published: str | None = None
+    payload_sha256: str = ""
 
 
 class Balance(Record, omit_defaults=False):

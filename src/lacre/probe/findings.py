@@ -240,6 +240,7 @@ class _Reading:
                 verdict="not_probed",
                 reason=judged.why_not if judged else _why_not(subject, self.probe),
                 probe=self.run,
+                payload_sha256=subject.payload_sha256,
             )
         found = judged.measures
         seen = self._is_seen(found)
@@ -267,6 +268,7 @@ class _Reading:
             cuts_judged=tuple(percent for percent, _ in cuts),
             neutral=None if neutral is None or neutral.measures is None else self._is_seen(neutral.measures),
             probe=self.run,
+            payload_sha256=subject.payload_sha256,
         )
 
     def _is_seen(self, found: Measures) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from lacre import jsonl
@@ -28,6 +28,8 @@ class Mark(Record, omit_defaults=False):
         cuts, cuts_judged: percent of the item that went out, where it was reproduced, and where it could be judged.
         neutral: whether it was reproduced too when nobody asked for an exam; none where that was not asked.
         probe: the id of the run that says so.
+        payload_sha256: of the item's payload as it was probed: an item that was edited since is another text. Empty in
+            marks from before this was recorded.
     """
 
     column: str
@@ -44,6 +46,40 @@ class Mark(Record, omit_defaults=False):
     cuts_judged: tuple[int, ...] = ()
     neutral: bool | None = None
     probe: str = ""
+    payload_sha256: str = ""
+
+
+class HeldMarks(Record, omit_defaults=False):
+    """Marks after they were held against the items as they are now.
+
+    Attributes:
+        verdicts: by column and item; marks of other texts are not among them.
+        other_texts: columns and items whose mark is of another text than the item has now, sorted.
+        unchecked: marks that say no text, or whose item is not there to be compared; they stand.
+    """
+
+    verdicts: dict[tuple[str, str], Verdict]
+    other_texts: tuple[tuple[str, str], ...]
+    unchecked: int
+
+
+def held(marks: Mapping[tuple[str, str], Mark], payloads: Mapping[str, Collection[str]]) -> HeldMarks:
+    """Marks held against the items as they are now: a mark of a text that was edited since says nothing of the new one.
+
+    >>> mark = Mark(column="m", item="a", verdict="seen", payload_sha256="1f")
+    >>> held({("m", "a"): mark}, {"a": ["2e"]}).other_texts
+    (('m', 'a'),)
+
+    Args:
+        payloads: for each item, the SHA-256 of its payload; several where two benchmarks have items of one id.
+    """
+    known = {key: payloads.get(mark.item, ()) for key, mark in marks.items() if mark.payload_sha256}
+    other = {key for key, digests in known.items() if digests and marks[key].payload_sha256 not in digests}
+    return HeldMarks(
+        verdicts={key: mark.verdict for key, mark in marks.items() if key not in other},
+        other_texts=tuple(sorted(other)),
+        unchecked=sum(not known.get(key) for key in marks),
+    )
 
 
 def write_marks(path: Path, marks: Iterable[Mark]) -> None:

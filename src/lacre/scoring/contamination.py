@@ -37,9 +37,12 @@ class SeenSplit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     >>> [found] = with_and_without(answers, marks, rng=np.random.default_rng(1), draws=100)
     >>> found.seen, found.not_reproduced, found.not_probed, round(found.difference.value, 3)
     (1, 2, 1, 0.167)
+    >>> found.without_mark
+    1
 
     Attributes:
         items: those answered: seen, not reproduced, and not probed.
+        without_mark: of those not probed, the ones that no probe asked for.
         everything, without: the headline over all items, and over those not seen; those that could not be probed stay.
         difference: mean value of all items less that without those seen; the interval is paired, by resampling items.
         ahead: mean value of the items seen less that of the others; they are other items, perhaps easier ones.
@@ -50,6 +53,7 @@ class SeenSplit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     seen: int
     not_reproduced: int
     not_probed: int
+    without_mark: int
     everything: Headline
     without: Headline
     difference: Measured
@@ -122,9 +126,14 @@ def with_marks(answers: Iterable[Answer], marks: Mapping[tuple[str, str], Verdic
 
 
 def _verdict(answer: Answer, marks: Mapping[tuple[str, str], Verdict]) -> Verdict:
+    return _marked(answer, marks) or "not_probed"
+
+
+def _marked(answer: Answer, marks: Mapping[tuple[str, str], Verdict]) -> Verdict | None:
+    """The verdict of the answer's item, or of the item that it is a part of; none without a mark."""
     item, _, part = answer.item.rpartition("#")
     of_whole = marks.get((answer.column, item)) if part and item else None
-    return marks.get((answer.column, answer.item)) or of_whole or "not_probed"
+    return marks.get((answer.column, answer.item)) or of_whole
 
 
 def with_and_without(
@@ -148,14 +157,14 @@ def with_and_without(
     seed = int(rng.integers(0, 2**63))
     measure = partial(_split, draws=draws, level=level, method=method)
     return tuple(
-        measure(own, {answer.item: _verdict(answer, marks) for answer in own}, seed)
+        measure(own, {answer.item: _marked(answer, marks) for answer in own}, seed)
         for own in by_column(answers).values()
     )
 
 
 def _split(
     own: Sequence[Answer],
-    verdicts: Mapping[str, Verdict],
+    marked: Mapping[str, Verdict | None],
     seed: int,
     *,
     draws: int,
@@ -163,6 +172,7 @@ def _split(
     method: Method,
 ) -> SeenSplit:
     """One column's metrics with and without the items that it has seen; everything from one seed."""
+    verdicts: dict[str, Verdict] = {item: verdict or "not_probed" for item, verdict in marked.items()}
     left = [answer for answer in own if verdicts[answer.item] != "seen"]
     measure = partial(metrics, draws=draws, level=level, method=method)
     groups: dict[Verdict, list[float]] = {"seen": [], "not_reproduced": [], "not_probed": []}
@@ -179,6 +189,7 @@ def _split(
         seen=len(seen),
         not_reproduced=len(groups["not_reproduced"]),
         not_probed=len(groups["not_probed"]),
+        without_mark=sum(verdict is None for verdict in marked.values()),
         everything=measure(own, rng=np.random.default_rng(seed)).headline,
         without=measure(left, rng=np.random.default_rng(seed)).headline if left else nothing,
         difference=_paired(seen, unseen, np.random.default_rng(seed), draws=draws, level=level),
