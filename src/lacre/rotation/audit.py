@@ -27,7 +27,7 @@ from lacre.rotation.order import order_complaints
 from lacre.rotation.public import Public, ledger_path, read_damaged, settings_digests
 from lacre.rotation.recheck import Fault, SignedFreeze, draw_faults, freeze_faults, signed_freeze
 from lacre.rotation.records import FREEZE_FILE, STAMP_FILE, Frozen, round_name
-from lacre.rotation.rows import Rows, all_rows, open_layer_complaints, row_complaints
+from lacre.rotation.rows import Rows, all_rows, exposure_complaints, open_layer_complaints, row_complaints
 from lacre.rotation.standing import NOTHING_NOTED, Known, Noted, Standing, known_before, standing
 from lacre.sealing.keyring import Keyring, keyring
 
@@ -146,7 +146,11 @@ def audit(
         court.accuse(None, where, f"its first key is {first or 'none'}, not {key}")
     for fault in damage:
         court.accuse(None, f"{public.commitments}:{fault.line}", f"was changed: {fault.what}")
-    for complaints in (row_complaints(public, court.rows), order_complaints(public)):
+    for complaints in (
+        row_complaints(public, court.rows),
+        exposure_complaints(public, court.rows),
+        order_complaints(public),
+    ):
         for round, place, what in complaints:
             court.accuse(round, place, what)
     rounds = tuple(_closing(court, number, rules) for number in range(1, _last(public) + 1))

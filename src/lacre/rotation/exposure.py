@@ -81,8 +81,9 @@ def showings(known: History, *, before: int | None = None) -> dict[str, Showings
     found: dict[str, Showings] = defaultdict(dict)
     for entry in known.exposures:
         if before is None or entry.line < before:
+            run = (_began(known, entry), entry.event.column)
             for item in entry.event.items:
-                found[item].setdefault((_began(known, entry), entry.event.column), []).append(entry)
+                found[item].setdefault(run, []).append(entry)
     shown = set(found)
     for item in known.corrections:
         for old in _corrected(known, item, before):

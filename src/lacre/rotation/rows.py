@@ -174,6 +174,14 @@ def _event_complaints(public: Public, known: Rows) -> Iterator[Complaint]:
                     ledger,
                     f"line {entry.line}: {what} of item '{item}', which line {opened.line} opened",
                 )
+
+
+def exposure_complaints(public: Public, known: Rows) -> Iterator[Complaint]:
+    """Showings of items that nobody sealed, or in runs that never began; runs that take a name again.
+
+    They are kept apart from :func:`row_complaints`, for they may not keep items from being opened.
+    """
+    ledger = ledger_path(public.registry)
     begun: dict[str, tuple[int, str]] = {}
     for run in public.history.intents:
         begun.setdefault(run.event.run, (run.line, run.event.column))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from lacre.errors import IntegrityError, sentence
+from lacre.errors import IntegrityError
 from lacre.rotation.beacon import Randomness
 from lacre.rotation.order import opening_complaints
 from lacre.rotation.public import Public, after, ledger_path
@@ -55,4 +55,4 @@ def _raise(said: Iterable[tuple[Path, str]], todo: str) -> None:
     lines = [f"{place}: {what}" for place, what in said]
     if lines:
         more = [f"and {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
-        raise IntegrityError("\n".join([*lines[:_SHOWN], *more[:1], sentence("draw", "refused", todo)]))
+        raise IntegrityError("\n".join([*lines[:_SHOWN], *more, f"{todo}."]))
