@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import shutil
 from collections.abc import Callable
 from fractions import Fraction
@@ -27,6 +28,7 @@ from lacre.sealed.checking import chance
 from lacre.sealed.ending import SCORES
 from lacre.sealed.opening import opened_scores, read_scores, scores_bytes
 from lacre.sealed.records import document, run_place, scores_place, tables_place
+from lacre.sealed.scores import Score, order, score_root
 
 OPENED = scores_place("exemplo", 1)
 
@@ -400,6 +402,101 @@ def test_all_chances_are_shares_and_the_likeliest_is_one(items: int, data: st.Da
     found = [chance(items, correct, drawn, n) for n in possible]
     assert max(found) == 1
     assert all(0 < each <= Fraction(1) for each in found)
+
+
+@pytest.mark.slow
+def test_no_flipped_byte_passes_and_none_crashes_the_check(outside: Path, check: Check) -> None:
+    luck = random.Random(7)
+    places = [outside / OPENED, records(outside)[0], outside / tables_place("exemplo", "exemplo/1")]
+    for number in range(90):
+        place = places[number % 3]
+        kept = place.read_bytes()
+        changed = bytearray(kept)
+        changed[luck.randrange(len(kept))] ^= 1 << luck.randrange(8)
+        place.write_bytes(changed)
+        code, _ = check()
+        assert code in (Exit.INTEGRITY, Exit.BAD_INPUT), number
+        place.write_bytes(kept)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda value: value["score"].update(repetition=2**60),
+        lambda value: value.update(place=2**60, size=2**60),
+        lambda value: value.update(place=-1),
+        lambda value: value.update(proof=[]),
+        lambda value: value["replies"].clear(),
+        lambda value: value["replies"][0].update(text="\ud800"),
+        lambda value: value["replies"][0].update(kind="silent"),
+    ],
+)
+def test_a_hostile_line_is_a_finding_and_never_a_crash(
+    outside: Path, check: Check, change: Callable[[dict[str, Any]], None]
+) -> None:
+    place = outside / OPENED
+    lines = place.read_bytes().splitlines()
+    value = json.loads(lines[3])
+    change(value)
+    lines[3] = json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
+    place.write_bytes(b"\n".join(lines) + b"\n")
+    assert check()[0] in (Exit.INTEGRITY, Exit.BAD_INPUT)
+
+
+def relabelled(outside: Path, rounds: Sealing, change: Callable[[dict[str, Any]], None]) -> None:
+    """One score changed and committed to again, as a dishonest keeper of the vault could have done from the start."""
+    place = outside / OPENED
+    lines = [json.loads(line) for line in place.read_bytes().splitlines()]
+    mine = next(line for line in lines if line["replies"][0]["kind"] == "answered")
+    change(mine)
+    score, run_name = msgspec.convert(mine["score"], Score), mine["score"]["run"]
+    nonce = bytes.fromhex(mine["nonce"])
+    root = score_root([score], {order(score): nonce})
+    mine |= {"place": 0, "size": 1, "proof": []}
+    place.write_bytes(canonical(mine) + b"\n")
+
+    def fixed(event: Any) -> list[Any]:
+        if isinstance(event, RunResult) and event.run == run_name:
+            return [msgspec.structs.replace(event, scores=root, leaves=1)]
+        return [event]
+
+    rewritten(outside, rounds, fixed)
+
+
+def liar(value: dict[str, Any]) -> None:
+    value["score"]["outcome"] = "failure"
+
+
+def said_so(value: dict[str, Any]) -> None:
+    value["score"]["by"] = "said"
+
+
+def unreadable(value: dict[str, Any]) -> None:
+    value["replies"][0]["text"] = "Fico entre A e B."
+    value["score"] |= {"by": "said", "reply_sha256": sha256(canonical(value["replies"]))}
+
+
+def no_part(value: dict[str, Any]) -> None:
+    value["replies"][0]["part"] = "z"
+    value["score"]["reply_sha256"] = sha256(canonical(value["replies"]))
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        (liar, "says failure, and the rule finds"),
+        (said_so, "says that the rule cannot read the answer, and it finds"),
+        (unreadable, "which is not what such answers were said to count as"),
+        (no_part, "it is not over every part of its item"),
+    ],
+)
+def test_a_class_that_the_rule_does_not_find_is_found_though_it_was_committed_to(
+    outside: Path, rounds: Sealing, check: Check, change: Callable[[dict[str, Any]], None], what: str
+) -> None:
+    relabelled(outside, rounds, change)
+    code, found = check()
+    assert code == Exit.INTEGRITY
+    assert any(what in each for each in findings(found)), findings(found)
 
 
 def test_files_of_opened_scores_read_back(outside: Path) -> None:

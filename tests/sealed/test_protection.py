@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import subprocess
 import sys
 import threading
@@ -124,3 +125,19 @@ print(shielded(look), ctypes.CDLL(None).prctl(3, 0, 0, 0, 0))
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "(0, (0, 0)) 1"
+
+
+def test_what_writes_keys_down_is_out_and_this_machine_is_reached_directly(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("SSLKEYLOGFILE", "keys.log")
+    monkeypatch.setenv("NO_PROXY", "example.org")
+    monkeypatch.delenv("no_proxy", raising=False)
+
+    def look(_: Shield) -> tuple[str | None, ...]:
+        return tuple(os.environ.get(name) for name in ("SSLKEYLOGFILE", "NO_PROXY", "no_proxy"))
+
+    here = "127.0.0.1,localhost,::1"
+    assert shielded(look) == (None, f"example.org,{here}", here)
+    assert (os.environ["SSLKEYLOGFILE"], os.environ["NO_PROXY"]) == ("keys.log", "example.org")
+    assert "no_proxy" not in os.environ

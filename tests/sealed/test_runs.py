@@ -26,6 +26,7 @@ from lacre.registry.items import Image, Part, Payload
 from lacre.registry.sealed_runs import sealed_runs, strays
 from lacre.sealed.counts import Exact
 from lacre.sealed.ending import REPLIES, SCORES, give_up, scores_of, tidy
+from lacre.sealed.protection import shielded
 from lacre.sealed.records import document, read_run, read_tables, run_place, tables_place
 from lacre.sealed.running import shown
 from lacre.sealed.starting import PLAN, kept_run, renewed
@@ -53,6 +54,14 @@ def test_a_run_tells_its_intent_first_and_its_counts_last(sealed: Sealing, serve
     assert read_run(sealed.root / run_place("exemplo", record.run)) == record
     shown = {item for event in events(sealed, Exposure) for item in event.items}
     assert shown == {f"p{n:04d}" for n in range(120)}
+
+
+def test_a_column_on_this_machine_is_reached_without_a_proxy(
+    sealed: Sealing, monkeypatch: pytest.MonkeyPatch, server: Server
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
+    name = sealed.begin()
+    assert shielded(lambda _: sealed.work(name)).columns[0].answered == 120
 
 
 def test_vendors_are_asked_to_store_nothing(sealed: Sealing, server: Server) -> None:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import msgspec
 
-from lacre.digest import canonical
+from lacre.digest import canonical, is_canonical
 from lacre.engine.journal import entries, settled
-from lacre.errors import IntegrityError, RecordError, sentence
-from lacre.jsonl import read_lines
+from lacre.errors import Fault, IntegrityError, RecordError, sentence
+from lacre.jsonl import read_bytes, read_lines
 from lacre.registry.sealed_runs import SealedRun
 from lacre.sealed.ending import REPLIES, SCORES
 from lacre.sealed.records import KeptScore, document
@@ -50,13 +50,20 @@ def read_scores(path: Path) -> tuple[OpenedScore, ...]:
     """The opened scores of a file, none when there is no file.
 
     Raises:
-        RecordError: lists every line that is none.
+        RecordError: lists every line that is none, or that another hand wrote.
     """
     if not path.exists():
         return ()
     lines = read_lines(path, OpenedScore)
-    if lines.faults:
-        raise RecordError(path, lines.faults)
+    faults = list(lines.faults)
+    written = read_bytes(path).split(b"\n")
+    for number, each in lines.records:
+        if not is_canonical(each, written[number - 1]):
+            faults.append(
+                Fault(number, "is not in canonical form: it was altered", "Take it from git as it was")
+            )
+    if faults:
+        raise RecordError(path, sorted(faults, key=lambda fault: fault.line))
     return tuple(each for _, each in lines.records)
 
 

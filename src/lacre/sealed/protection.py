@@ -41,6 +41,8 @@ _OURS = (
     click.Abort,
 )
 """What may be shown as it is: its words are our own, or it has none."""
+_DIRECT = "127.0.0.1,localhost,::1"
+"""Columns on this machine are reached without a proxy, which would read what goes to them unencrypted."""
 _WRITE_TEXT = ("SSLKEYLOGFILE",)
 """Variables that make a library write down what should stay unreadable: here the keys of encrypted connections."""
 
@@ -68,8 +70,9 @@ class Shield:
             _silent(undo)
             self._hooks(undo)
             for name in _WRITE_TEXT:
-                if name in os.environ:
-                    undo.callback(os.environ.__setitem__, name, os.environ.pop(name))
+                _set(undo, name, None)
+            for name in ("NO_PROXY", "no_proxy"):
+                _set(undo, name, ",".join(filter(None, (os.environ.get(name), _DIRECT))))
             self._undo = undo.pop_all()
         return self
 
@@ -160,6 +163,17 @@ def refuse_swap(swaps: Path = SWAPS, *, allowed: bool) -> None:
             f"is on ({lines[1].split()[0]}), so that private items may be written to disk",
             "Turn it off with `swapoff -a`, or say --allow-swap where it is encrypted",
         )
+
+
+def _set(undo: ExitStack, name: str, value: str | None) -> None:
+    """Set a variable of the environment, or take it out."""
+    before = os.environ.pop(name, None)
+    if before is None:
+        undo.callback(os.environ.pop, name, None)
+    else:
+        undo.callback(os.environ.__setitem__, name, before)
+    if value is not None:
+        os.environ[name] = value
 
 
 def _undumpable(undo: ExitStack) -> None:
