@@ -38,10 +38,11 @@ def root(tmp_path: Path) -> Path:
     for name in ("tmp", "source", "public"):
         (tmp_path / name).mkdir()
     (tmp_path / "source/items.csv").write_text(ITEMS)
+    assert lacre(root, "key", "new", "--name", "team", "--out", "../team.key").returncode == 0
     assert lacre(root, "vault", "init", "../vault", "--new-identity", "../me.txt").returncode == 0
     added = lacre(
         root, "vault", "add", "../vault", "../source/items.csv", "--benchmark", "exemplo", "--batch", "1",
-        "--cell", "area=a", "--identity", "../me.txt",
+        "--cell", "area=a", "--identity", "../me.txt", "--key", "../team.key",
     )  # fmt: skip
     assert added.returncode == 0, added.stderr
     public = tmp_path / "public"
