@@ -17,6 +17,7 @@ from tests.sealing.making import private
 
 from lacre.cli import run
 from lacre.errors import Exit
+from lacre.registry.events import RunResult
 from lacre.registry.items import Payload
 from lacre.registry.sealed_runs import sealed_runs
 
@@ -240,6 +241,21 @@ def test_few_items_give_no_counts(
     monkeypatch.chdir(made.root)
     assert run(START) == Exit.CLEAN
     assert "No counts leave: too few items would stay private" in capsys.readouterr().err
+    # Nor does the ledger tell how many failed, nor anything how many the rule could not read.
+    result = made.play.public.ledger.lines[-1].event
+    assert isinstance(result, RunResult)
+    assert (result.answered, result.failed) == (None, None)
+
+
+def test_of_few_items_it_is_not_told_how_many_the_rule_cannot_read(
+    tmp_path: Path, column: Server, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    column.script = always(Say(text="Fico entre A e B."))
+    made = sealing(tmp_path, column.endpoint("openai"), 6)
+    monkeypatch.chdir(made.root)
+    assert run([*START, "--undecided", "wrong", "--json"]) == Exit.CLEAN
+    assert json.loads(capsys.readouterr().out)["record"]["undecided_answers"] is None
+    assert run(["run", "check-scores"]) == Exit.CLEAN
 
 
 def test_afterwards_the_process_is_as_it_was_but_for_core_files(sealed: Sealing) -> None:

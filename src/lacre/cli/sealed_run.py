@@ -195,8 +195,9 @@ def print_record(record: PublicRun) -> None:
         say(
             f"{record.ungraded:,} open items wait for grading: their scores are committed, and no counts leave."
         )
-    if record.undecided_answers:
-        say(f"{record.undecided_answers:,} answers that the rule cannot read count as {record.undecided}.")
+    if record.undecided is not None:
+        number = "Some" if record.undecided_answers is None else f"{record.undecided_answers:,}"
+        say(f"{number} answers that the rule cannot read count as {record.undecided}.")
     say(f"Scored: {record.leaves:,} scores under root {record.scores[:16]}...; all that leaves stands in")
     say(run_place(record.benchmark, record.run))
 

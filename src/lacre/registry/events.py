@@ -168,15 +168,16 @@ class RunResult(Record, tag_field="type", tag="run_result"):
 
     Attributes:
         intent: hash of its run_intent line. ``scores``: Merkle root over its scores; ``leaves``: how many.
+        answered, failed: none where the set is so small that they would tell of its items; the record has counts.
         record: SHA-256 of the file with what may be known of it.
     """
 
     benchmark: Text
     run: Text
     intent: Hash
-    answered: Count
-    failed: Count
     scores: Hash
+    answered: Count | None = None
+    failed: Count | None = None
     leaves: Count | None = None
     record: Hash | None = None
 

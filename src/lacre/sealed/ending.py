@@ -13,7 +13,7 @@ from lacre.engine.journal import Sink, entries, settled
 from lacre.errors import InputError, IntegrityError, sentence
 from lacre.registry.events import RunAbort, RunResult
 from lacre.registry.sealed_runs import SealedRun
-from lacre.sealed.cells import Cell
+from lacre.sealed.cells import ALL, Cell
 from lacre.sealed.counts import counts
 from lacre.sealed.ground import Ground
 from lacre.sealed.records import (
@@ -55,6 +55,8 @@ def finish(going: UnderWay, found: Scored, sink: Sink, *, now: datetime) -> Publ
     vault, ground, kept, run = going.vault, going.ground, going.kept, going.run
     nonces = {order(score): vault.random(NONCE_BYTES) for score in found.scores}
     tables = _tables(ground, kept)
+    cells = _present(tables, kept)
+    large = any(cell.name == ALL for cell in cells)
     name = kept.record.id
     record = PublicRun(
         benchmark=kept.benchmark,
@@ -71,9 +73,9 @@ def finish(going: UnderWay, found: Scored, sink: Sink, *, now: datetime) -> Publ
         items_root=run.intent.root,
         repetitions=Times(choice=kept.record.repetitions.choice, open=kept.record.repetitions.open),
         undecided=kept.undecided if found.undecided else None,
-        undecided_answers=found.undecided,
+        undecided_answers=found.undecided if large else None,
         ungraded=sum(item not in set(tables.graded) for item in kept.items),
-        counts=counts(_present(tables, kept), item_outcomes(found.scores)),
+        counts=counts(cells, item_outcomes(found.scores)),
         leaves=len(found.scores),
         scores=score_root(found.scores, nonces),
     )
@@ -82,8 +84,6 @@ def finish(going: UnderWay, found: Scored, sink: Sink, *, now: datetime) -> Publ
         benchmark=kept.benchmark,
         run=name,
         intent=run.digest,
-        answered=len(found.replies) - found.failed,
-        failed=found.failed,
         scores=record.scores,
         leaves=record.leaves,
         record=sha256(content),

@@ -72,7 +72,7 @@ class PublicRun(Record, omit_defaults=False):
         tables: SHA-256 of the round's tables. ``intent``: hash of the ledger's line.
         items, items_root: how many, and the Merkle root over their public rows.
         undecided: what answers counted as that the rule could not read; none when there were none.
-        undecided_answers: how many those were.
+        undecided_answers: how many those were; none where the whole set is too small for any count.
         ungraded: open items, of which no counts leave before they are graded.
         counts: in the order of the round's tables. ``method``: how they were held back.
         leaves, scores: how many scores, and the Merkle root over them.
@@ -92,7 +92,7 @@ class PublicRun(Record, omit_defaults=False):
     items_root: Hash
     repetitions: Times
     undecided: Undecided | None
-    undecided_answers: Number
+    undecided_answers: Number | None
     ungraded: Number
     counts: tuple[Count, ...]
     leaves: Number
