@@ -29,8 +29,8 @@ from lacre.corpora.readers import read
 from lacre.corpora.sources import shards
 from lacre.overlap.index import ItemIndex, index_items
 from lacre.overlap.sections import open_sections, write_sections
-from lacre.overlap.segments import PART_BITS, PARTS, Packed, Packing, distinct
-from lacre.overlap.winnow import Values, item_grams, reach, sentence_reach
+from lacre.overlap.segments import Packed, Packing
+from lacre.overlap.winnow import PART_BITS, PARTS, Values, item_grams, reach, sentence_reach
 from lacre.registry.rules import default_rules
 from lacre.vetting.indexed import Lookup, candidates
 from lacre.vetting.indexed_building import build
@@ -75,7 +75,9 @@ class Copies(Packing):
             own = part ^ mark >> 64 - PART_BITS
             piece = self.values[self.bounds[own] : self.bounds[own + 1]]
             pieces.append((piece ^ np.uint64(mark)) + np.uint64(copy * self.each))
-        return distinct(np.concatenate(pieces))
+        values = np.concatenate(pieces)
+        values.sort()
+        return values
 
 
 class Large(NamedTuple):

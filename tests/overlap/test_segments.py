@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from lacre.errors import IntegrityError
 from lacre.overlap.kernel import BLOCK_BITS
 from lacre.overlap.sections import open_sections, sha256_of, write_sections
-from lacre.overlap.segments import Packed, Packing, run_of
-from lacre.overlap.winnow import Values
+from lacre.overlap.segments import Packed, Packing
+from lacre.overlap.winnow import Values, run_of
 
 MASK = np.uint64((1 << BLOCK_BITS) - 1)
 

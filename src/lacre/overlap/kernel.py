@@ -900,11 +900,11 @@ def parted(values, shift, starts, out):
 
 @njit(cache=True, nogil=True, boundscheck=False)
 def packed(values, low_bits, block_bits, tails, bit, heads, first, sampled_to, samples):
-    """Add sorted distinct fingerprints to a segment: the low bits to ``tails`` from ``bit``, a one to ``heads``.
+    """Add sorted fingerprints, each once, to a segment: the low bits to ``tails`` from ``bit``, a one to ``heads``.
 
     ``first`` is the number of the first of them in the segment. ``tails[0]`` holds what a part before left of its
     last eight bytes. Also notes in ``samples``, from number ``sampled_to``, where every ``SAMPLE``th bucket begins in
-    ``heads``. Returns (end of the tails in bits, the next sample).
+    ``heads``. Returns (end of the tails in bits, the next sample, how many were distinct).
     """
     width = low_bits + block_bits
     low_mask = (_ONE << U(low_bits)) - _ONE
@@ -912,12 +912,15 @@ def packed(values, low_bits, block_bits, tails, bit, heads, first, sampled_to, s
     cell, filled = np.int64(0), U(bit)
     waiting = tails[0]
     mark = sampled_to * SAMPLE
+    number = first
     for k in range(values.size):
+        if k > 0 and values[k] == values[k - 1]:
+            continue
         h = values[k] >> U(BLOCK_BITS)
         bucket = np.int64(h >> U(low_bits))
-        place = bucket + first + k
+        place = bucket + number
         while mark <= bucket:
-            samples[sampled_to] = mark + first + k
+            samples[sampled_to] = mark + number
             sampled_to += 1
             mark += SAMPLE
         heads[place >> 6] |= _ONE << U(place & 63)
@@ -929,8 +932,9 @@ def packed(values, low_bits, block_bits, tails, bit, heads, first, sampled_to, s
             cell += 1
             filled -= U(64)
             waiting = tail >> (U(width) - filled)
+        number += 1
     tails[cell] = waiting
-    return (cell << 6) + np.int64(filled), sampled_to
+    return (cell << 6) + np.int64(filled), sampled_to, number - first
 
 
 @njit(cache=True, nogil=True, boundscheck=False)

@@ -22,36 +22,11 @@ from lacre.overlap.kernel import (
     SAMPLE,
     looked_up,
     packed,
-    parted,
     unpacked_part,
 )
-from lacre.overlap.winnow import Values
+from lacre.overlap.winnow import PART_BITS, PARTS, Run, Values
 
-PART_BITS = 8
-PARTS = 1 << PART_BITS
-"""Fingerprints are put in order part by part, by their highest bits."""
-
-_SHIFT = 64 - PART_BITS
 _PADDING = 4  # eights behind the unary code, so that a search for a bucket never leaves it
-
-
-class Run(NamedTuple):
-    """Fingerprints in the order of their parts, unsorted within: part ``k`` is ``values[starts[k]:starts[k + 1]]``."""
-
-    values: Values
-    starts: npt.NDArray[np.int64]
-
-
-def run_of(values: Values) -> Run:
-    """Fingerprints, brought into the order of their parts.
-
-    >>> run_of(np.array([2**63, 5, 2**54], np.uint64)).values.tolist() == [5, 2**54, 2**63]
-    True
-    """
-    starts = np.zeros(PARTS + 1, np.int64)
-    out = np.empty_like(values)
-    parted(values, _SHIFT, starts, out)
-    return Run(out, starts)
 
 
 @dataclass(kw_only=True)
@@ -93,7 +68,7 @@ class Packing:
             values = self._part(part)
             room = np.zeros((values.size * width + bit >> 6) + 2, np.uint64)
             room[0] = carried
-            end, sampled = packed(
+            end, sampled, made = packed(
                 values,
                 self.low_bits,
                 self.block_bits,
@@ -104,7 +79,7 @@ class Packing:
                 sampled,
                 self.samples,
             )
-            self.size += values.size
+            self.size += made
             carried, bit = room[end >> 6], end & 63
             yield room[: end >> 6]
         yield np.array([carried, 0], np.uint64)
@@ -113,24 +88,16 @@ class Packing:
         self.heads = self.heads[: (self.size + buckets >> 6) + 1 + _PADDING]
 
     def _part(self, part: int) -> Values:
-        """One part of all runs, sorted, without what a block has twice."""
-        pieces = []
+        """One part of all runs, sorted; packing drops what a block has twice."""
+        nothing = np.zeros(0, np.uint64)
+        pieces = [nothing]
         for run, base in self.runs:
-            piece = run.values[run.starts[part] : run.starts[part + 1]]
-            pieces.append(piece + np.uint64(base) if base else piece)
-        return distinct(np.concatenate(pieces) if pieces else np.zeros(0, np.uint64))
-
-
-def distinct(values: Values) -> Values:
-    """Values sorted, in place, and then each once.
-
-    >>> distinct(np.array([5, 3, 5], np.uint64)).tolist()
-    [3, 5]
-    """
-    values.sort()
-    different = np.ones(values.size, np.bool_)
-    np.not_equal(values[1:], values[:-1], out=different[1:])
-    return values if different.all() else values[different]
+            bounds = run.starts[:, part : part + 2].tolist()
+            own = np.concatenate([nothing, *(run.values[first:last] for first, last in bounds)])
+            pieces.append(own + np.uint64(base) if base else own)
+        values = np.concatenate(pieces)
+        values.sort()
+        return values
 
 
 class Hits(NamedTuple):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from lacre.overlap.kernel import BLOCK_BITS, GRAM, PAD, fingerprints, grams_of, moved
+from lacre.overlap.kernel import BLOCK_BITS, GRAM, PAD, fingerprints, grams_of, moved, parted
 from lacre.overlap.runs import FOLD_ROOM, buffers, fold_room
 from lacre.overlap.sheets import wide
 from lacre.overlap.table import fold_table
@@ -31,9 +31,39 @@ REACH = GRAM + WINDOW - 1
 MOST_BLOCKS = 1 << BLOCK_BITS
 
 _MASK = np.uint64((1 << 64) - (1 << BLOCK_BITS))
+PART_BITS = 8
+PARTS = 1 << PART_BITS
+"""Fingerprints are put in order part by part, by their highest bits."""
+
 _FIRST_SLOTS = 1 << 16
+_HEAP = 1 << 17  # fingerprints that are parted at a time, so that they stay in the near cache
 
 Values = npt.NDArray[np.uint64]
+
+
+class Run(NamedTuple):
+    """Fingerprints in heaps, each in the order of its parts and unsorted within them.
+
+    Part ``k`` of heap ``h`` is ``values[starts[h, k] : starts[h, k + 1]]``; ``starts`` is of shape (heaps, PARTS + 1).
+    """
+
+    values: Values
+    starts: npt.NDArray[np.int64]
+
+
+def run_of(values: Values) -> Run:
+    """Fingerprints, brought into the order of their parts, heap by heap.
+
+    >>> run_of(np.array([2**63, 5, 2**54], np.uint64)).values.tolist() == [5, 2**54, 2**63]
+    True
+    """
+    starts = np.zeros((-(-values.size // _HEAP), PARTS + 1), np.int64)
+    out = np.empty_like(values)
+    for heap in range(starts.shape[0]):
+        first = heap * _HEAP
+        parted(values[first : first + _HEAP], 64 - PART_BITS, starts[heap], out[first:])
+        starts[heap] += first
+    return Run(out, starts)
 
 
 class Vocabulary(NamedTuple):
@@ -49,12 +79,12 @@ class Fingerprints(NamedTuple):
     """What was kept of some text.
 
     Attributes:
-        values: hashes, the block in the low ``BLOCK_BITS`` of each, in the order of the text.
+        runs: hashes, the block in the low ``BLOCK_BITS`` of each, as runs that follow one another.
         gaps: how often two kept grams stand so many grams apart, shape (WINDOW + 1,).
         vocabulary: the words.
     """
 
-    values: Values
+    runs: tuple[Run, ...]
     gaps: npt.NDArray[np.int64]
     vocabulary: Vocabulary
 
@@ -65,11 +95,12 @@ class Winnow:
     def __init__(self) -> None:
         self.room = fold_room(FOLD_ROOM)
         self.words: Values = np.empty(1 << 16, np.uint64)
+        self.out: Values = np.empty(0, np.uint64)
         self._begin()
 
     def _begin(self) -> None:
-        self.kept: list[Values] = []
-        self.size = 0
+        self.kept: list[Run] = []
+        self.size = self.made = 0
         self.gaps = np.zeros(WINDOW + 1, np.int64)
         self.table: Values = np.zeros((_FIRST_SLOTS, 4), np.uint64)
         self.used = np.zeros(3, np.int64)
@@ -83,11 +114,14 @@ class Winnow:
         room = 2 * int(bytes_of.max()) + PAD + 128
         if self.words.size < room:
             self.words = np.empty(room, np.uint64)
-        # A character may open to several words: the system hands out only what is written to.
-        out = np.empty(2 * int(bytes_of.sum()) + len(text) + 1, np.uint64)
-        made = total = done = 0
+        room = self.made + 2 * int(bytes_of.sum()) + len(text) + 1
+        if self.out.size < room:
+            self._part()
+            # A character may open to several words: the system hands out only what is written to.
+            self.out = np.empty(room + 2 * _HEAP, np.uint64)
+        before, total, done = self.made, 0, 0
         while done < len(text):
-            made, words, done = fingerprints(
+            self.made, words, done = fingerprints(
                 pages.data,
                 wide(pages.data),
                 pages.offsets,
@@ -97,8 +131,8 @@ class Winnow:
                 tuple(self.room),
                 self.words,
                 block,
-                out,
-                made,
+                self.out,
+                self.made,
                 self.gaps,
                 self.table,
                 self.used,
@@ -106,9 +140,16 @@ class Winnow:
             total += words
             if done < len(text):
                 self._grow()
-        self.kept.append(out[:made].copy())
-        self.size += made
+        self.size += self.made - before
+        if self.made >= _HEAP:
+            self._part()
         return total
+
+    def _part(self) -> None:
+        """Part what was kept since the last time, while it is near."""
+        if self.made:
+            self.kept.append(run_of(self.out[: self.made]))
+            self.made = 0
 
     def _grow(self) -> None:
         """More room where it was lacking."""
@@ -123,9 +164,9 @@ class Winnow:
         """All that was kept so far; the winnow is empty afterwards."""
         rows = self.table[self.table[:, 0] != 0]
         rows = rows[np.argsort(rows[:, 0])]
-        values = np.concatenate(self.kept) if self.kept else np.zeros(0, np.uint64)
+        self._part()
         found = Fingerprints(
-            values,
+            tuple(self.kept),
             self.gaps,
             Vocabulary(rows[:, 0].copy(), rows[:, 1].copy(), rows[:, 2].copy()),
         )

@@ -40,8 +40,8 @@ from lacre.corpora.sources import Listing
 from lacre.errors import InputError
 from lacre.overlap.kernel import GRAM
 from lacre.overlap.sections import open_sections, write_sections
-from lacre.overlap.segments import Packing, Run
-from lacre.overlap.winnow import MOST_BLOCKS, WINDOW, Vocabulary, added
+from lacre.overlap.segments import Packing
+from lacre.overlap.winnow import MOST_BLOCKS, PARTS, WINDOW, Run, Vocabulary, added
 from lacre.vetting.indexed_portions import (
     SIZES,
     Building,
@@ -321,7 +321,7 @@ def _runs(building: Path, group: Sequence[tuple[Portion, Done]]) -> tuple[list[t
     for portion, done in group:
         for k in range(done.runs):
             arrays = open_sections(run_path(building, portion, k), type(None)).arrays
-            runs.append((Run(arrays["values"], arrays["starts"]), block))
+            runs.append((Run(arrays["values"], arrays["starts"].reshape(-1, PARTS + 1)), block))
         rows.append(np.array(done.stretches, np.int64).reshape(-1, 4) + np.array([block, source, 0, 0]))
         block += done.blocks
         source += len(done.sources)

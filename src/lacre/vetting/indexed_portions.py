@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 
 from lacre import jsonl
 from lacre.corpora.batches import Shard
@@ -19,8 +20,7 @@ from lacre.digest import sha256
 from lacre.overlap.kernel import GRAM
 from lacre.overlap.runs import buffers
 from lacre.overlap.sections import write_sections
-from lacre.overlap.segments import run_of
-from lacre.overlap.winnow import WINDOW, Winnow
+from lacre.overlap.winnow import WINDOW, Run, Winnow
 from lacre.vetting.readings import Gaps, reading_of_shard
 
 
@@ -219,13 +219,12 @@ class _Reader:
     def _spill(self) -> None:
         """Write down what was kept so far."""
         found = self.winnow.taken()
-        run = run_of(found.values)
         path = run_path(self.work.folder, self.portion, self.runs)
         write_sections(
             path,
             {
-                "values": [run.values],
-                "starts": [run.starts],
+                "values": [run.values for run in found.runs],
+                "starts": list(_starts(found.runs)),
                 "words": [found.vocabulary.words],
                 "counts": [found.vocabulary.counts],
                 "documents": [found.vocabulary.documents],
@@ -233,8 +232,16 @@ class _Reader:
             is_hashed=False,
         )
         self.runs += 1
-        self.fingerprints += found.values.size
+        self.fingerprints += sum(run.values.size for run in found.runs)
         self.gaps += found.gaps
+
+
+def _starts(runs: Sequence[Run]) -> Iterator[npt.NDArray[np.int64]]:
+    """Where the parts of runs begin that are written one behind the other."""
+    before = 0
+    for run in runs:
+        yield (run.starts + before).reshape(-1)
+        before += run.values.size
 
 
 def run_path(folder: Path, portion: Portion, number: int) -> Path:
