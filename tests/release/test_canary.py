@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from uuid import UUID
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -304,3 +305,18 @@ def test_it_is_found_in_files_of_every_kind(tmp_path: Path) -> None:
     assert [one.byte for one in found.sightings if one.shard == "f.txt"] == [5_000_000 + len("CANARY ")]
     assert {gap.where for gap in found.unread} == {"shut.7z", "torn.parquet"}
     assert look(tmp_path, 1) == found
+
+
+def test_a_release_has_its_canary_in_a_file_of_its_own(tmp_path: Path) -> None:
+    canary = mint(UUID(int=7), "Exemplo", "2026-01-31")
+    (tmp_path / canary.file).write_bytes(canary.line)
+    assert read_canary(tmp_path) == msgspec.structs.replace(canary, minted="")
+    (tmp_path / canary.file).write_bytes(b"\xff")
+    with pytest.raises(InputError, match="some format would change"):
+        read_canary(tmp_path)
+    (tmp_path / canary.file).write_bytes(b"CANARY of another\n")
+    with pytest.raises(InputError, match="does not hold its uuid"):
+        read_canary(tmp_path)
+    (tmp_path / "CANARY-other.txt").write_bytes(b"")
+    with pytest.raises(InputError, match="there is no canary"):
+        read_canary(tmp_path)

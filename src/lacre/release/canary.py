@@ -36,7 +36,7 @@ class Canary(Record):
 
     Attributes:
         text: the line as it is placed, ASCII; it holds ``uuid``, by which it is found.
-        minted: when it was made (ISO date).
+        minted: when it was made (ISO date); empty where a release is asked, which does not say.
         apart: patterns of file names, without folders, that cannot hold it.
     """
 
@@ -71,18 +71,32 @@ def mint(uuid: UUID, name: str, minted: str) -> Canary:
 
 
 def read_canary(root: Path) -> Canary:
-    """The canary of the workspace in ``root``.
+    """The canary of the workspace, or of the release, in ``root``.
 
     Raises:
         InputError: there is none, or it could not be placed or found as it is.
     """
     path = root / FILE
     if not path.exists():
+        released = sorted(root.glob("CANARY-*.txt"))
+        if len(released) == 1:
+            return _of_release(released[0])
         raise InputError(path, "there is no canary", "Make one with `lacre canary new`")
     try:
         canary = msgspec.convert(Settings(path).values, Canary)
     except msgspec.ValidationError as error:
         raise InputError(path, explained(error, Canary), "Correct it, or restore it from git") from None
+    _refuse(canary, path)
+    return canary
+
+
+def _of_release(path: Path) -> Canary:
+    """The canary of a release: a file with nothing else."""
+    try:
+        text = read_bytes(path).decode("ascii").removesuffix("\n")
+    except UnicodeDecodeError:
+        text = ""
+    canary = Canary(text=text, uuid=path.stem.removeprefix("CANARY-"), minted="")
     _refuse(canary, path)
     return canary
 

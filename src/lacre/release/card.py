@@ -207,6 +207,14 @@ but these, images of items, and settings that a freeze fixed by their hash:
 """
 
 
+_AGAIN = (
+    "cp -r . ../copy && cd ../copy",
+    "lacre canary place {run} --strip",
+    "lacre run answers {run}",
+    "lacre score {run}/answers-choice.jsonl",
+)
+
+
 def _reproduce(shown: Card) -> str:
     lines = ["## Reproduce", ""]
     lines += [
@@ -217,9 +225,19 @@ def _reproduce(shown: Card) -> str:
     ]
     if shown.runs:
         lines += [
-            f"Raw answers to the public items: {', '.join(f'`runs/{name}`' for name in shown.runs)}.",
+            f"Raw answers to the public items: {', '.join(f'`runs/{name}`' for name in shown.runs)}. Scores come out"
+            " of them again in a copy of this folder, once the canary is taken out of their records:",
+            "",
+            "```sh",
+            *(line.format(run=f"runs/{shown.runs[0]}") for line in _AGAIN),
+            "```",
             "",
         ]
+    lines += [
+        "`lacre round audit` goes over every draw once more, drand's signatures too, in a copy after"
+        " `lacre canary place registry --strip`.",
+        "",
+    ]
     return "\n".join(lines)
 
 

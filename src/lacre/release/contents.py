@@ -93,7 +93,13 @@ def gather(
         _take(contents, folder, f"registry/{name}", (*OWN, *sorted(images)), _files(folder))
         if not faults:
             contents.items[name] = workspace.items(name)
-    public = {item.id for items in contents.items.values() for item in items}
+    # Answers to an open-ended item are about one part of it each.
+    public = {
+        name
+        for items in contents.items.values()
+        for item in items
+        for name in (item.id, *(f"{item.id}#{part.id}" for part in item.payload.parts))
+    }
     for run in runs:
         if not faults:
             faults += _run_faults(run, public)
