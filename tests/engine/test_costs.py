@@ -55,14 +55,14 @@ def test_money_in_the_other_currency_needs_a_rate() -> None:
     entry = replied(Usage(input=1_000_000, output=0))
     [dollars] = costs("answers", [LOCAL], RATE, [entry])
     assert (dollars.usd, dollars.brl) == (
-        Amount(value="2.0000", currency="USD"),
-        Amount(value="10.0000", currency="BRL"),
+        Amount(value="2", currency="USD"),
+        Amount(value="10", currency="BRL"),
     )
     local = msgspec.structs.replace(LOCAL, price=REAIS)
     [reais] = costs("answers", [local], RATE, [entry])
     assert (reais.usd, reais.brl) == (
-        Amount(value="1.0000", currency="USD"),
-        Amount(value="5.0000", currency="BRL"),
+        Amount(value="1", currency="USD"),
+        Amount(value="5", currency="BRL"),
     )
     [bare] = costs("answers", [local], None, [entry])
     assert str(bare.usd) == "undefined: no exchange rate was given"
@@ -73,7 +73,9 @@ def test_money_in_the_other_currency_needs_a_rate() -> None:
 def test_one_reply_without_tokens_makes_the_sum_undefined() -> None:
     [cost] = costs("answers", [LOCAL], None, [replied(Usage(input=5, output=5)), replied(Usage())])
     assert str(cost.usd) == "undefined: the column did not tell its tokens"
-    assert (cost.replies, cost.unknown, cost.input) == (2, 1, 5)
+    assert (cost.replies, cost.unknown) == (2, 1)
+    assert str(cost.input) == "undefined: 1 replies did not tell theirs; the others told 5"
+    assert str(cost.reasoning) == "undefined: 2 replies did not tell theirs"
 
 
 def test_what_failed_without_tokens_costs_nothing_and_may_be_lost() -> None:
@@ -82,7 +84,7 @@ def test_what_failed_without_tokens_costs_nothing_and_may_be_lost() -> None:
     entry = msgspec.structs.replace(replied(Usage()), reply=reply)
     halted = Halted(column="openai", when="2026", reason="key", detail="refused")
     [cost] = costs("answers", [LOCAL], None, [entry, halted])
-    assert cost.usd == Amount(value="0.0000", currency="USD")
+    assert cost.usd == Amount(value="0", currency="USD")
     assert (cost.lost, cost.unknown) == (3, 0)
 
 

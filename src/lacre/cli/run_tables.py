@@ -14,7 +14,7 @@ from lacre.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from lacre.engine.costs import Cost, Money
+    from lacre.engine.costs import Cost, Count, Money
     from lacre.engine.folders import RunFolder, Written
     from lacre.engine.plans import Question, RunRecord
     from lacre.engine.runs import Progress, RunState
@@ -103,15 +103,27 @@ def cost_row(cost: Cost) -> tuple[str, ...]:
     # Those that told broken counts told too little as well, or have no price: never counted twice.
     untold = max(cost.unknown, cost.dropped) + cost.lost
     return (
-        cost.stage, cost.column, f"{cost.replies:,}", f"{cost.input:,}", f"{cost.cached:,}",
-        f"{cost.output:,}", f"{cost.reasoning:,}", _money(cost.usd), _money(cost.brl), f"{untold:,}",
+        cost.stage, cost.column, f"{cost.replies:,}", _count(cost.input), _count(cost.cached),
+        _count(cost.output), _count(cost.reasoning), money_text(cost.usd), money_text(cost.brl), f"{untold:,}",
     )  # fmt: skip
 
 
-def _money(money: Money) -> str:
+def _count(count: Count) -> str:
+    return f"{count:,}" if isinstance(count, int) else "not told"
+
+
+def money_text(money: Money) -> str:
+    """A sum as a table shows it, to a hundredth of a cent; the exact one stands in ``--json``.
+
+    >>> from lacre.engine.costs import Amount
+    >>> money_text(Amount(value="0.000146", currency="USD"))
+    '0.0001'
+    """
+    from decimal import Decimal  # noqa: PLC0415
+
     from lacre.engine.costs import Amount  # noqa: PLC0415
 
-    return money.value if isinstance(money, Amount) else str(money)
+    return f"{Decimal(money.value):.4f}" if isinstance(money, Amount) else str(money)
 
 
 class Meter:

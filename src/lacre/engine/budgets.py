@@ -25,6 +25,10 @@ class Budget:
         self._changed = asyncio.Condition()
         self.reached = False
 
+    def room(self) -> Decimal | None:
+        """Dollars that are not spent, those set aside for requests under way among them; none without a limit."""
+        return None if self.limit is None else self.limit - self.spent
+
     async def reserve(self, worst: Decimal) -> None:
         """Set the worst case of one request aside, or wait until others have given some back.
 

@@ -74,6 +74,8 @@ class Halt(Record, tag="halt"):
     reason: str
     detail: str
     parameter: str | None = None
+    lost: int = 0
+    """Tries before the one that stopped it, which may have been billed."""
 
 
 Gate: TypeAlias = Callable[[], Awaitable[float]]
@@ -323,7 +325,7 @@ def _reply(found: Reading, tally: _Tally) -> Reply | Halt:
                 raw_finish=found.raw_finish, usage=found.usage,
             )  # fmt: skip
         case Stopped():
-            return Halt(reason=found.reason, detail=found.detail, parameter=found.parameter)
+            return Halt(reason=found.reason, detail=found.detail, parameter=found.parameter, lost=tally.lost)
         case Limited():
             _unreachable()
         case _:

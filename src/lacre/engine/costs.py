@@ -7,8 +7,9 @@ from decimal import Decimal
 from typing import TypeAlias
 
 from lacre.engine.dialects import Request
-from lacre.engine.journal import Entry, Replied
+from lacre.engine.journal import Entry, Replied, SetAside
 from lacre.engine.replies import Failed, Usage
+from lacre.engine.reserves import Holds
 from lacre.errors import InputError
 from lacre.registry.columns import Column, Exchange, Price
 from lacre.registry.records import Record
@@ -20,6 +21,9 @@ HIDDEN_TOKENS = 2_000
 """Tokens that a vendor may add to a message on its own (system prompts, image markers), for the worst case."""
 
 
+_TOKENS = ("input", "cached", "output", "reasoning")
+
+
 class Amount(Record, tag="amount", omit_defaults=False):
     """Money, exact, as decimal text."""
 
@@ -28,6 +32,7 @@ class Amount(Record, tag="amount", omit_defaults=False):
 
 
 Money: TypeAlias = Amount | Undefined
+Count: TypeAlias = int | Undefined
 
 
 class Cost(Record, omit_defaults=False):
@@ -37,7 +42,9 @@ class Cost(Record, omit_defaults=False):
         replies: replies, failed ones and those asked again among them.
         unknown: replies whose tokens nobody told.
         dropped: replies that told something that is no count of tokens; it was left out, and they have no price.
-        lost: attempts that may have been billed though no answer came.
+        lost: attempts that may have been billed though no answer came; after a kill, as many as there may have been.
+        input, cached, output, reasoning: tokens; undefined, with the reason, where a reply did not tell its own.
+        held: dollars that a budget holds for attempts that told nothing, beside ``usd``.
         usd, brl: undefined, with the reason, where a price, a rate or the tokens are not known.
     """
 
@@ -47,12 +54,13 @@ class Cost(Record, omit_defaults=False):
     unknown: int
     dropped: int
     lost: int
-    input: int
-    cached: int
-    output: int
-    reasoning: int
+    input: Count
+    cached: Count
+    output: Count
+    reasoning: Count
     usd: Money
     brl: Money
+    held: Money
 
 
 def price_of(usage: Usage, price: Price) -> Decimal | Undefined:
@@ -84,21 +92,28 @@ class Bill:
         self.card = card
         self.exchange = exchange
         self._counts = {"replies": 0, "unknown": 0, "dropped": 0, "lost": 0}
-        self._tokens = {"input": 0, "cached": 0, "output": 0, "reasoning": 0}
+        self._tokens = dict.fromkeys(_TOKENS, 0)
+        self._untold = dict.fromkeys(_TOKENS, 0)
         self._money = Decimal(0)
         self._undefined: str | None = None if card.price else "its card has no price"
+        self._holds = Holds()
+        self._held = Decimal(0)
 
     def add(self, reply: Replied) -> None:
         """Add one reply."""
+        self._held += Decimal(reply.held or 0)
         usage, delivery = reply.reply.usage, reply.reply.delivery
         self._counts["replies"] += 1
         self._counts["lost"] += delivery.lost
         self._counts["dropped"] += usage.dropped > 0
-        for name in self._tokens:
-            self._tokens[name] += getattr(usage, name) or 0
+        # What a failed reply may have cost all the same stands under `lost`.
+        failed = isinstance(reply.reply, Failed)
+        for name in _TOKENS:
+            told = getattr(usage, name)
+            self._tokens[name] += told or 0
+            self._untold[name] += told is None and not failed
         if usage.input is None or usage.output is None:
-            # What a failed reply may have cost all the same stands under `lost`.
-            if isinstance(reply.reply, Failed):
+            if failed:
                 return
             self._counts["unknown"] += 1
         if self.card.price is None:
@@ -109,6 +124,10 @@ class Bill:
         else:
             self._money += price
 
+    def hold(self, entry: SetAside) -> None:
+        """Take what is set aside for requests without a reply."""
+        self._holds.add(entry)
+
     def total(self) -> Cost:
         """The cost so far."""
         return Cost(
@@ -117,14 +136,29 @@ class Bill:
             replies=self._counts["replies"],
             unknown=self._counts["unknown"],
             dropped=self._counts["dropped"],
-            lost=self._counts["lost"],
-            input=self._tokens["input"],
-            cached=self._tokens["cached"],
-            output=self._tokens["output"],
-            reasoning=self._tokens["reasoning"],
+            lost=self._counts["lost"] + self._holds.requests(self.card.id),
+            input=self._told("input"),
+            cached=self._told("cached"),
+            output=self._told("output"),
+            reasoning=self._told("reasoning"),
             usd=self._in("USD"),
             brl=self._in("BRL"),
+            held=self._all_held(),
         )
+
+    def _told(self, name: str) -> Count:
+        untold, told = self._untold[name], self._tokens[name]
+        if not untold:
+            return told
+        rest = f"; the others told {told:,}" if untold < self._counts["replies"] else ""
+        return Undefined(
+            reason=f"{untold:,} replies did not tell theirs{rest}", n=self._counts["replies"] - untold
+        )
+
+    def _all_held(self) -> Money:
+        if self.card.price is None:
+            return Undefined(reason="its card has no price", n=self._counts["replies"])
+        return Amount(value=_money(self._held + self._holds.dollars(self.card.id)), currency="USD")
 
     def _in(self, currency: str) -> Money:
         if self._undefined is not None or self.card.price is None:
@@ -136,8 +170,13 @@ class Bill:
 
 
 def _money(value: Decimal) -> str:
-    """A sum to a hundredth of a cent."""
-    return str(value.quantize(Decimal("0.0001")))
+    """A sum, exact, without an exponent and without zeros at its end.
+
+    >>> _money(Decimal("0.00014600")), _money(Decimal(20))
+    ('0.000146', '20')
+    """
+    text = f"{value:f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def _rate(have: str, want: str, exchange: Exchange | None) -> Decimal | None:
@@ -157,6 +196,8 @@ def costs(
     for entry in journal:
         if isinstance(entry, Replied) and entry.column in bills:
             bills[entry.column].add(entry)
+        elif isinstance(entry, SetAside) and entry.column in bills:
+            bills[entry.column].hold(entry)
     return tuple(bill.total() for bill in bills.values())
 
 
@@ -169,7 +210,7 @@ def worst_case(card: Column, request: Request, exchange: Exchange | None) -> Dec
     where, todo = f"column '{card.id}'", "Complete its card, or run without --budget"
     if card.price is None:
         raise InputError(where, "has no price, so that no budget could be kept", todo)
-    if card.cap is None:
+    if request.cap is None:
         raise InputError(where, "has no output cap, so that no budget could be kept", todo)
     rate = _rate(card.price.currency, "USD", exchange)
     if rate is None:
@@ -178,7 +219,14 @@ def worst_case(card: Column, request: Request, exchange: Exchange | None) -> Dec
         )
     dearest = max(Decimal(card.price.input), Decimal(card.price.cache_write or 0))
     tokens = len(request.body) + HIDDEN_TOKENS
-    return (tokens * dearest + card.cap * Decimal(card.price.output)) / MILLION * rate
+    return (tokens * dearest + request.cap * Decimal(card.price.output)) / MILLION * rate
+
+
+def reserve_for(card: Column, request: Request, exchange: Exchange | None) -> Decimal | None:
+    """The most dollars that one request can cost (:func:`worst_case`), none when nobody knows."""
+    if card.price is None or request.cap is None or _rate(card.price.currency, "USD", exchange) is None:
+        return None
+    return worst_case(card, request, exchange)
 
 
 def in_dollars(usage: Usage, card: Column, exchange: Exchange | None) -> Decimal | None:

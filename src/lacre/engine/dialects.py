@@ -31,11 +31,16 @@ and what they keep is a matter of the retention terms on the card."""
 
 
 class Request(Record):
-    """One request, whole but for its key, which is added when it is sent."""
+    """One request, whole but for its key, which is added when it is sent.
+
+    Attributes:
+        cap: the most tokens that it lets the column write, none when nothing in the body says so.
+    """
 
     url: str
     headers: dict[str, str]
     body: bytes
+    cap: int | None = None
 
 
 def request_of(card: Column, message: Message, *, unstored: bool = False) -> Request:
@@ -72,7 +77,7 @@ def request_of(card: Column, message: Message, *, unstored: bool = False) -> Req
             assert_never(card.dialect)
     for name, value in sent_settings(card, unstored=unstored).items():
         _put(body, name, value)
-    return Request(url=url, headers=headers, body=msgspec.json.encode(body))
+    return Request(url=url, headers=headers, body=msgspec.json.encode(body), cap=_cap_in(body, card))
 
 
 def sent_settings(card: Column, *, unstored: bool = False) -> dict[str, Any]:
@@ -88,6 +93,14 @@ def sent_settings(card: Column, *, unstored: bool = False) -> dict[str, Any]:
         name, value = UNSTORED[card.dialect]
         sent[name] = value
     return sent
+
+
+def _cap_in(body: Mapping[str, Any], card: Column) -> int | None:
+    """The output cap that a body carries: what is sent counts, not what the card meant to send."""
+    value: Any = body
+    for name in (card.cap_name or CAP_NAMES[card.dialect]).split("."):
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return value if isinstance(value, int) else None
 
 
 def key_header(dialect: Dialect, key: Key | None) -> dict[str, str]:

@@ -20,7 +20,7 @@ import msgspec
 
 from lacre import jsonl
 from lacre.engine.replies import Reply
-from lacre.errors import Fault, IncompleteError, InputError, LacreError, RecordError
+from lacre.errors import Fault, IncompleteError, InputError, LacreError, RecordError, remedy, sentence
 from lacre.registry.records import Record
 
 
@@ -71,7 +71,22 @@ class Halted(Record, tag="halt"):
     parameter: str | None = None
 
 
-Entry: TypeAlias = Replied | Halted
+class SetAside(Record, tag="set_aside"):
+    """What requests of a column may cost besides those of which a reply tells. The last line of a session counts.
+
+    Attributes:
+        session: which session of the column on this run, from 1.
+        dollars, requests: at most so much, for at most so many requests.
+    """
+
+    column: str
+    session: int
+    when: str
+    dollars: str
+    requests: int
+
+
+Entry: TypeAlias = Replied | Halted | SetAside
 
 _DECODER: msgspec.json.Decoder[Entry] = msgspec.json.Decoder(Entry)
 
@@ -213,10 +228,15 @@ def settled(journal: Iterable[Entry]) -> dict[Task, Replied]:
 
 
 class Journal:
-    """Adds entries to a sink; those that wait at the same time share one write and one sync."""
+    """Adds entries to a sink; those that wait at the same time share one write and one sync.
 
-    def __init__(self, sink: Sink) -> None:
+    ``where`` names the sink in a message, ``todo`` says how to go on after one.
+    """
+
+    def __init__(self, sink: Sink, *, where: str = "journal", todo: str = "resume the run") -> None:
         self._sink = sink
+        self._where = where
+        self._todo = todo
         self._waiting: list[tuple[bytes, asyncio.Future[None]]] = []
         self._writer: asyncio.Task[None] | None = None
 
@@ -251,7 +271,7 @@ class Journal:
             except (OSError, LacreError) as error:
                 for _, done in batch:
                     if not done.done():
-                        done.set_exception(_unwritten(error) if isinstance(error, OSError) else error)
+                        done.set_exception(self._unwritten(error) if isinstance(error, OSError) else error)
                         # Whoever waited may have been cancelled; the error is the run's all the same.
                         done.exception()
                 continue
@@ -265,9 +285,6 @@ class Journal:
                 if not done.done():
                     done.set_result(None)
 
-
-def _unwritten(error: OSError) -> IncompleteError:
-    return IncompleteError(
-        f"journal: a reply could not be written ({error.strerror}). What was written before is kept; "
-        "make room, then resume the run."
-    )
+    def _unwritten(self, error: OSError) -> IncompleteError:
+        what = f"a reply could not be written ({error.strerror}). What was written before is kept"
+        return IncompleteError(sentence(self._where, what, f"{remedy(error)}, then {self._todo}"))

@@ -22,17 +22,22 @@ from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
+from functools import partial
+
+import msgspec
 
 from lacre.engine.budgets import Budget
 from lacre.engine.client import Client, Halt, Patience
-from lacre.engine.costs import Bill, in_dollars, total_dollars, worst_case
+from lacre.engine.costs import Bill, in_dollars, reserve_for, total_dollars, worst_case
 from lacre.engine.dialects import request_of
-from lacre.engine.journal import Halted, Journal, Replied, Sink, Task, entries
+from lacre.engine.journal import Halted, Journal, Replied, SetAside, Sink, Task, entries
 from lacre.engine.keys import Key
 from lacre.engine.limits import GateClosedError, Pace
 from lacre.engine.messages import Earlier, Message
+from lacre.engine.owned import own_entries
 from lacre.engine.plans import Chain, Questions, RunRecord, chains, compose
 from lacre.engine.replies import Failed, Reply
+from lacre.engine.reserves import Holds, Reserve
 from lacre.engine.states import ColumnState, Kind, Known, RunState, kind_of, odd_end, state, state_of
 from lacre.errors import LacreError
 from lacre.registry.columns import Column, Exchange
@@ -69,6 +74,7 @@ class Run:
     Attributes:
         questions: asked in the order in which they come.
         sink: open and held by the caller, who closes it.
+        where, todo: what messages call the sink, and how to go on after one that it could not be written to.
         now: the time, for the journal.
         again: ask once more what had failed to the end in an earlier session.
         on_progress: called after every reply.
@@ -87,6 +93,8 @@ class Run:
     again: bool = False
     on_progress: Callable[[Progress], None] = lambda _: None
     on_exposure: Callable[[Task], None] = lambda _: None
+    where: str = ""
+    todo: str = "resume the run"
 
     def __post_init__(self) -> None:
         """Read what earlier sessions left."""
@@ -107,14 +115,31 @@ class Run:
         self._sweeping = False
         self._begun = time.monotonic()
         spent = Decimal(0)
+        holds = Holds()
         cards = {card.id: card for card in self.cards}
-        for entry in entries(self.sink.lines(), f"journal of run {self.record.id}"):
+        where = self.where or f"journal of run {self.record.id}"
+        for entry in own_entries(entries(self.sink.lines(), where), self.record, self.questions, where):
             if isinstance(entry, Replied) and entry.column in cards:
                 self._count(entry, self._known.get(entry.task))
                 self._note(entry, final=entry.sweep and not self.again)
                 spent += _spent(cards[entry.column], entry, self.record.exchange)
+            elif isinstance(entry, SetAside) and entry.column in cards:
+                holds.add(entry)
+                self._bills[entry.column].hold(entry)
+        spent += sum((holds.dollars(id) for id in cards), Decimal(0))
         self._budget = Budget(self.budget, spent)
-        self._journal = Journal(self.sink)
+        self._journal = Journal(self.sink, where=where, todo=self.todo)
+        self._reserves = {
+            card.id: Reserve(
+                card.id,
+                holds.session(card.id),
+                self._journal,
+                step=card.concurrency // 4,
+                now=self.now,
+                room=self._budget.room,
+            )
+            for card in self.cards
+        }
 
     def work(self) -> RunState:
         """Ask all that is still to be asked, and say how far the run is.
@@ -136,11 +161,19 @@ class Run:
             raise _first(several) from None
         finally:
             await self._journal.close()
+            # What just came to disk gives back what was set aside for it.
+            await asyncio.sleep(0)
+            for reserve in self._reserves.values():
+                reserve.settle()
+            await self._journal.close()
         return self.state()
 
     def state(self) -> RunState:
         """How far the run is now."""
-        return state(self._owed, self.cards, self._known, self._halted, budget_reached=self._budget.reached)
+        now = state(self._owed, self.cards, self._known, self._halted, budget_reached=self._budget.reached)
+        if self._budget.limit is None:
+            return now
+        return msgspec.structs.replace(now, budget=f"{self._budget.limit:f}", spent=f"{self._budget.spent:f}")
 
     @property
     def under_way(self) -> int:
@@ -208,13 +241,14 @@ class Run:
         message = compose(self.record, asker.card, chain, part, earlier)
         self.on_exposure(task)
         try:
-            found, held = await asker.ask(message)
+            found = await asker.ask(message)
         except GateClosedError:
             # Whoever is under way is let finish: what they cost is set aside already.
             return None
         when = self.now().isoformat(timespec="milliseconds")
-        if isinstance(found, Halt):
-            await self._halt(asker.card.id, found, when)
+        if isinstance(found.what, Halt):
+            found.forget(self._reserves[asker.card.id])
+            await self._halt(asker.card.id, found.what, when)
             return None
         entry = Replied(
             column=task.column,
@@ -225,15 +259,18 @@ class Run:
             incomplete=any(one.answer is None for one in earlier),
             sweep=task in self._known,
             when=when,
-            reply=found,
-            held=str(held) if held else None,
+            reply=found.what,
+            held=str(found.held) if found.held else None,
         )
-        if (halt := self._too_many(asker.card.id, found)) is not None:
+        if (halt := self._too_many(asker.card.id, found.what)) is not None:
+            found.forget(self._reserves[asker.card.id])
             await self._halt(asker.card.id, halt, when)
             return None
         before = self._known.get(task)
         known = self._note(entry, final=entry.sweep)
-        await hand.write(self._counted(self._journal.add(entry), entry, before))
+        on_disk = self._journal.add(entry)
+        on_disk.add_done_callback(partial(found.told, self._reserves[asker.card.id]))
+        await hand.write(self._counted(on_disk, entry, before))
         return known
 
     async def _counted(self, on_disk: asyncio.Future[None], entry: Replied, before: Known | None) -> None:
@@ -320,6 +357,31 @@ class _Hand:
             await self._writing
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Found:
+    """What became of a question.
+
+    Attributes:
+        held: dollars of tries that told nothing, and may have been billed; ``lost`` of them.
+        taken: dollars that were set aside for its tries, ``tries`` of them.
+    """
+
+    what: Reply | Halt
+    held: Decimal
+    lost: int
+    taken: Decimal
+    tries: int
+
+    def told(self, reserve: Reserve, on_disk: asyncio.Future[None]) -> None:
+        """Give all back once the reply, which tells of it, is on disk."""
+        if not on_disk.cancelled() and on_disk.exception() is None:
+            reserve.give(self.taken, self.tries)
+
+    def forget(self, reserve: Reserve) -> None:
+        """Give back what was not lost: no reply is written that would tell of the rest."""
+        reserve.give(self.taken - self.held, self.tries - self.lost)
+
+
 class _Asker:
     """Asks one column within its pace and the run's budget."""
 
@@ -329,21 +391,27 @@ class _Asker:
         self._client = client
         self._pace = pace
 
-    async def ask(self, message: Message) -> tuple[Reply | Halt, Decimal]:
-        """What became of the message, and the dollars held for attempts that told nothing.
+    async def ask(self, message: Message) -> _Found:
+        """What became of the message, with the dollars held for attempts that told nothing.
 
         Raises:
             GateClosedError: it could exceed the budget, or the column was stopped meanwhile.
         """
         budget = self._run._budget
         request = request_of(self.card, message, unstored=self._run.record.unstored)
+        exchange = self._run.record.exchange
         limited = budget.limit is not None
-        worst = worst_case(self.card, request, self._run.record.exchange) if limited else Decimal(0)
-        guess = len(request.body) // 3 + (self.card.cap or 0)
-        reserved = counted = held = cost = Decimal(0)
+        # What may be billed is set aside without a budget, too: the next session may have one.
+        known = (
+            worst_case(self.card, request, exchange) if limited else reserve_for(self.card, request, exchange)
+        )
+        worst = known or Decimal(0)
+        guess = len(request.body) // 3 + (request.cap or 0)
+        reserved = counted = held = cost = taken = Decimal(0)
+        tries = lost = 0
 
         async def gate() -> float:
-            nonlocal reserved, counted
+            nonlocal reserved, counted, taken, tries
             waited = await self._pace.admit(guess)
             if self.card.id in self._run._halted:
                 # It was stopped while this one waited for its turn.
@@ -353,18 +421,24 @@ class _Asker:
             counted, reserved = counted + reserved, Decimal(0)
             await budget.reserve(worst)
             reserved = worst
+            if worst:
+                await self._run._reserves[self.card.id].take(worst)
+                taken, tries = taken + worst, tries + 1
             return waited
 
         try:
             reply = await self._client.ask(request, gate)
-            if not isinstance(reply, Halt):
-                told = in_dollars(reply.usage, self.card, self._run.record.exchange)
+            if isinstance(reply, Halt):
+                lost, told = reply.lost, None
+            else:
+                told = in_dollars(reply.usage, self.card, exchange)
                 untold = told is None and not isinstance(reply, Failed) and reply.delivery.status == 200
-                held = (reply.delivery.lost + untold) * worst
-                cost = (told or Decimal(0)) + held
+                lost = reply.delivery.lost + untold
                 if reply.usage.input is not None and reply.usage.output is not None:
                     self._pace.correct(guess, reply.usage.input + reply.usage.output)
-            return reply, held
+            held = lost * worst
+            cost = (told or Decimal(0)) + held
+            return _Found(what=reply, held=held, lost=lost if worst else 0, taken=taken, tries=tries)
         finally:
             await budget.settle(reserved, cost - counted)
 

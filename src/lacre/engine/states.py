@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Literal, NamedTuple, assert_never
 
 import msgspec
 
-from lacre.engine.journal import Entry, Halted, Task
+from lacre.engine.journal import Entry, Halted, Replied, Task
+from lacre.engine.owned import own_entries
 from lacre.engine.plans import Question, RunRecord, expected
 from lacre.engine.replies import Answered, Failed, Refused, Reply, Truncated
 from lacre.registry.columns import Column
@@ -41,11 +43,18 @@ class ColumnState(Record, omit_defaults=False):
 
 
 class RunState(Record, omit_defaults=False):
-    """How far a run is; only a complete one may be scored."""
+    """How far a run is; only a complete one may be scored.
+
+    Attributes:
+        budget, spent: dollars of a session with a budget; what may have been billed without a reply is among those
+            spent.
+    """
 
     columns: tuple[ColumnState, ...]
     complete: bool
     budget_reached: bool = False
+    budget: str | None = None
+    spent: str | None = None
 
 
 class Known(NamedTuple):
@@ -80,14 +89,21 @@ def odd_end(reply: Reply) -> str | None:
     return reply.raw_finish or "(none)"
 
 
-def state_of(record: RunRecord, questions: Iterable[Question], journal: Iterable[Entry]) -> RunState:
-    """How far a run is, from its journal alone."""
+def state_of(
+    record: RunRecord, questions: Iterable[Question], journal: Iterable[Entry], where: str | Path = ""
+) -> RunState:
+    """How far a run is, from its journal alone.
+
+    Raises:
+        RecordError: a line of the journal is about nothing that this run asks.
+    """
+    where = where or f"journal of run {record.id}"
     known: dict[Task, Known] = {}
     halted: dict[str, Halted] = {}
-    for entry in journal:
+    for entry in own_entries(journal, record, questions, where):
         if isinstance(entry, Halted):
             halted[entry.column] = entry
-        else:
+        elif isinstance(entry, Replied):
             kind = kind_of(entry.reply)
             known[entry.task] = Known(
                 kind, entry.sweep or kind != "failed", None, entry.incomplete, odd_end(entry.reply)
