@@ -133,7 +133,6 @@ def audit(
 
     Raises:
         IntegrityError: the ledger's chain, or a signature in it, does not hold; nothing else can be trusted then.
-        InputError: a copy that was noted is no ledger.
     """
     public, damage = read_damaged(registry, benchmark)
     where = ledger_path(registry)

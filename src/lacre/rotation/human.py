@@ -38,8 +38,5 @@ def _decided(frozen: Frozen) -> list[str]:
     """Cells in which people forced as many items as may open, or more."""
     size = Counter(item.cell for item in frozen.items)
     forced = Counter(item.cell for item in frozen.items if item.must is not None)
-    try:
-        share = Fraction(frozen.share)
-    except (ValueError, ZeroDivisionError):
-        return []  # the draw cannot be repeated, which is a finding
+    share = Fraction(frozen.share)
     return sorted(cell for cell, number in forced.items() if number >= share * size[cell])
