@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from pathlib import Path
 
 import pytest
 from tests.release.making import played, release
-from tests.release.resigning import read, resigned
+from tests.release.resigning import Inline, read, resigned
 from tests.rotation.making import Stage, items
 
 from lacre.release import verify as verifier
@@ -53,5 +53,8 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Story:
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each signature is checked once, however often it is asked about."""
-    monkeypatch.setattr(verifier, "ed25519_signed", cache(verifier.ed25519_signed))
+    """Each signature is checked once, each ledger, list and envelope is parsed once, however often they are asked
+    about; bytes in memory are hashed where they are. What is changed is read and judged anew, by the same code."""
+    for name in ("ed25519_signed", "read_ledger", "read_sums", "claim_of"):
+        monkeypatch.setattr(verifier, name, lru_cache(1 << 8)(getattr(verifier, name)))
+    monkeypatch.setattr(verifier, "ThreadPoolExecutor", Inline)

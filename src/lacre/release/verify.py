@@ -1388,9 +1388,10 @@ def _frozen_faults(bench: Bench, frozen: Json, line: int, where: str) -> Iterato
     if {i["id"]: i["why"] for i in frozen.get("leaving", [])} != out:
         yield f"{where}: does not name the {len(out)} void and replaced items of then"
     waived = {each.event["digest"] for each in bench.waivers if each.seq < line}
+    said_waived = set(frozen.get("waived", ()))
     over = over_exposed(bench, frozen.get("exposure_cap", 0), line)
     for item in frozen["items"]:
-        if item["id"] in frozen.get("waived", ()) and item["commitment"] not in waived:
+        if item["id"] in said_waived and item["commitment"] not in waived:
             yield f"{where}: item '{item['id']}' is said to be waived, and no signed line of the ledger waives it"
         if item["id"] in over and not item.get("must"):
             yield f"{where}: item '{item['id']}' was shown to columns too often by then, and need not open"
