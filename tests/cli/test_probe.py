@@ -89,10 +89,12 @@ def test_what_a_column_remembers_is_marked_listed_and_drawn(server: Server, caps
     out, err = capsys.readouterr()
     assert out.splitlines()[0].split("\t")[:4] == ["column", "items", "seen", "at every cut"]
     assert out.splitlines()[1].split("\t")[1:4] == ["8", "6", "6"]
-    assert "guessable: enumeration or formula\t2" in out
+    assert "mine\titems\tguessable: enumeration or formula\t2" in out
     assert '"Not reproduced" is not "unseen"' in err
     assert "controls (the open layer)" in err
-    assert "No famous text came back from mine" in err
+    # It holds the items and no famous text: that is no sign of a probe that finds nothing.
+    assert "No famous text came back from mine, and items did" in err
+    assert "there the probe finds nothing" not in err
     assert "Fewer than 100 controls" in err
     marks = read_marks([Path("p/marks.jsonl")])
     assert sorted(mark.verdict for mark in marks.values()) == ["not_probed"] * 2 + ["seen"] * 6
@@ -115,7 +117,94 @@ def test_a_column_that_remembers_nothing_is_clean(server: Server, capsys: Captur
     sent = server.requests
     assert run(["probe", "report", "p"]) == Exit.CLEAN
     assert server.requests == sent
-    assert "\t0\t0\t6\t2\t" in capsys.readouterr().out
+    out, err = capsys.readouterr()
+    assert "\t0\t0\t6\t2\t" in out
+    assert "No famous text came back from mine: there the probe finds nothing, seen or not." in err
+
+
+def test_a_column_that_only_fails_is_no_clean_one(server: Server, capsys: Capture) -> None:
+    server.script = always(Say(text=""))
+    asking = ["probe", "completion", "--column", "mine", "--cut", "50", "--out", "p"]
+    assert run(asking) == Exit.COLUMN
+    out, err = capsys.readouterr()
+    assert "mine\titems\tfailed: empty\t6" in out
+    assert "mine\tcontrols\tfailed: empty\t50" in out
+    assert "mine\tfamous texts\tfailed: empty\t12" in out
+    assert "column 'mine': every reply failed, so that nothing is known of it" in err
+    server.script = remembering()
+    assert run(["probe", "resume", "p", "--failed"]) == Exit.FINDING
+
+
+def test_what_controls_and_famous_texts_lost_is_told(server: Server, capsys: Capture) -> None:
+    memory = remembering()
+
+    def script(seen: Seen) -> Act:
+        if "texto publicado" in seen.text:
+            return Say(text="Não posso ajudar com isso.", finish="content_filter")
+        return memory(seen)
+
+    server.script = script
+    asking = ["probe", "completion", "--column", "mine", "--cut", "50", "--out", "p", "--json"]
+    assert run(asking) == Exit.FINDING
+    found, _ = printed(capsys)
+    [row] = found["findings"]["columns"]
+    assert row["famous_lost"] == {"refused": 12}
+    assert row["power"] == {"type": "undefined", "reason": "no famous text could be judged", "n": 0}
+    assert (row["cutoff"], row["sides"]) == (None, {"unknown": 8})
+
+
+def test_controls_that_are_items_in_new_clothes_or_twice_there_are_left_out(
+    server: Server, capsys: Capture
+) -> None:
+    official = next(item for item in items("official") if item.id == "of-2026-1")
+    new = [item for item in items("open") if len(text_of(item.payload).split()) > 60][:3]
+    rows = [{"id": "copy", "stem": official.payload.stem + " Diga.", "options": official.payload.options}]
+    rows += [{"id": item.id, "stem": item.payload.stem, "options": item.payload.options} for item in new]
+    rows += [{**rows[1], "id": "again", "stem": new[0].payload.stem.upper()}]
+    Path("new.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    for kind in ("completion", "options"):
+        asking = ["probe", kind, "--column", "mine", "--controls", "new.jsonl", "--dry-run"]
+        assert run(asking) == Exit.CLEAN
+        err = capsys.readouterr().err
+        assert (
+            "1 controls are left out: more than half of each stands in an item that may have been seen."
+            in err
+        )
+        assert "1 controls are left out: another one has the same words." in err
+    assert (
+        run(["probe", "completion", "--column", "mine", "--controls", "new.jsonl", "--out", "p"])
+        == Exit.CLEAN
+    )
+    subjects = json.loads(Path("p/probe.json").read_text("utf-8"))["subjects"]
+    controls = {each["id"] for each in subjects if each["role"] == "control"}
+    assert len(controls) == 3
+    assert "copy" not in controls
+
+
+def test_an_item_that_opened_is_private_no_more(server: Server, capsys: Capture) -> None:
+    [opened, *_] = items("open")
+    rows = [Row(id=opened.id, cell={}, batch="b1", commitment="0" * 64)]
+    jsonl.write(Path("registry/exemplo/private/commitments.jsonl"), rows)
+    asking = ["probe", "completion", "--column", "mine", "--layer", "open", "--dry-run"]
+    assert run([*asking, "--item", opened.id]) == Exit.CLEAN
+    capsys.readouterr()
+
+
+def test_dates_that_tell_no_side_of_the_cutoff_are_counted(server: Server, capsys: Capture) -> None:
+    write_card(
+        server, '[columns.cutoff]\nvalue = "2025-03"\nprecision = "month"',
+        'source = "https://example.org"\nread = "2026-01-01"\n',
+    )  # fmt: skip
+    # The exam of 2025 is known to the month, and it is the cutoff's own month.
+    asking = ["probe", "completion", "--column", "mine", "--cut", "50", "--without-famous", "--out", "p"]
+    assert run(asking) == Exit.CLEAN
+    assert "3 items have no date, or one too imprecise to tell its side of the cutoff of mine (2025-03)" in (
+        capsys.readouterr().err
+    )
+    [row] = json.loads(Path("p/findings.json").read_text("utf-8"))["columns"]
+    assert row["sides"] == {"after": 5, "unknown": 3}
+    # Of the five from after it, two are lists of figures.
+    assert row["controls"]["after the cutoff"] == 3
 
 
 def test_nothing_private_is_probed(server: Server, capsys: Capture) -> None:
@@ -382,6 +471,17 @@ def test_freshness_is_told_for_a_day_or_for_the_days_of_a_run(server: Server, ca
     assert run(["probe", "freshness", "--run", "r", "--json"]) == Exit.CLEAN
     found, _ = printed(capsys)
     assert {row["days"]["type"] for row in found["rows"]} == {"days"}
+    row = next(row for row in found["rows"] if row["edition"] == "2025")
+    assert (row["key_precision"], row["exam_precision"], row["cutoff"]) == ("month", "month", "2025-06")
+    write_card(server)
+    assert run(["probe", "freshness", "--column", "mine", "--on", "2026-05-20"]) == Exit.CLEAN
+    assert "none declared" in capsys.readouterr().out
+    write_card(
+        server, '[columns.cutoff]\nvalue = "2026"\nprecision = "year"',
+        'source = "https://example.org"\nread = "2026-01-01"\n',
+    )  # fmt: skip
+    assert run(["probe", "freshness", "--column", "mine", "--on", "2026-05-20"]) == Exit.CLEAN
+    assert "the dates do not tell" in capsys.readouterr().out
     assert run(["probe", "freshness", "--column", "mine", "--on", "2026-04-01"]) == Exit.CLEAN
     assert "may have come out after the run, for: exame-de-exemplo-2026" in capsys.readouterr().err
 

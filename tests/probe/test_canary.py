@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+import time
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,26 @@ def test_a_column_that_knows_it_is_found_out(tmp_path: Path) -> None:
     assert row.is_evidence
     assert row.p is not None
     assert row.p < 1e-12
+
+
+def test_the_line_itself_is_a_choice_as_its_number_is(tmp_path: Path) -> None:
+    def repeats(seen: Seen) -> Act:
+        line = next((line for line in seen.text.splitlines() if UUID in line), "")
+        return Say(text=f"É esta: {line.partition('. ')[2].upper()} (entre as 20)")
+
+    row = found_of(tmp_path, repeats)
+    assert isinstance(row.hits, Estimate)
+    assert (row.hits.value, row.digits) == (1.0, 0)
+    assert row.is_evidence
+
+
+def test_megabytes_of_digits_are_read_no_further_than_a_line_can_be(tmp_path: Path) -> None:
+    digits = "".join(random.Random(3).choices("0123456789abcdef", k=1_000_000))
+    began = time.process_time()
+    row = found_of(tmp_path, always(Say(text=digits)))
+    assert time.process_time() - began < 20
+    # Whatever is in it of the true string, invented ones have as much.
+    assert not row.is_evidence
 
 
 def test_a_column_that_guesses_is_not(tmp_path: Path) -> None:

@@ -211,7 +211,7 @@ def test_completion_mode_sends_the_beginning_alone(tmp_path: Path) -> None:
         return memory(seen)
 
     probe = probe_of(ITEMS, made_up(20, first=1000), mode="completion", cuts=CUTS)
-    found = found_by(tmp_path / "journal.jsonl", probe, script)
+    found = found_by(tmp_path / "journal.jsonl", probe, script, dialect="completions")
     assert set(verdicts(found).values()) == {"seen"}
     assert only(found).stable == len(ITEMS)
     assert cut(next(iter(ITEMS.values())), HALF).beginning in sent

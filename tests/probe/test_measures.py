@@ -135,6 +135,14 @@ def test_a_long_reply_is_read_only_so_far() -> None:
     assert held(LIGHTHOUSE, echoed).share == 1.0
 
 
+@pytest.mark.parametrize("filler", ["a ", " ", "*", "A) ", "> \n", "a**"], ids=repr)
+def test_megabytes_are_read_as_fast_as_a_page(filler: str) -> None:
+    began = time.process_time()
+    found = held(LIGHTHOUSE, rest_of(LIGHTHOUSE) + "\n" + filler * (3_000_000 // len(filler)))
+    assert time.process_time() - began < 2
+    assert found.share == 1.0
+
+
 def test_a_reply_that_goes_round_in_circles_takes_no_longer() -> None:
     text = " ".join(ALL.values())
     begun = time.process_time()

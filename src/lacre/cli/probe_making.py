@@ -11,10 +11,10 @@ from lacre.cli.column import read_workspace_columns
 from lacre.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from lacre.probe.completion import Mode, Probe
-    from lacre.probe.controls import Balance, Subject
+    from lacre.probe.controls import Balance, Fresh, Subject
     from lacre.probe.folders import AnyProbe
     from lacre.probe.freshness import ExamsFreshness
     from lacre.registry.items import Item
@@ -44,7 +44,7 @@ def completion_probe(
 ) -> Made:
     """The completion probe of a layer, with its controls."""
     from lacre.probe import completion as probing  # noqa: PLC0415
-    from lacre.probe.controls import matched  # noqa: PLC0415
+    from lacre.probe.controls import fresh, matched  # noqa: PLC0415
     from lacre.probe.cuts import CUTS, HALF  # noqa: PLC0415
     from lacre.registry.boilerplate import read_phrases  # noqa: PLC0415
     from lacre.text import words  # noqa: PLC0415
@@ -57,8 +57,11 @@ def completion_probe(
     chosen = _items(place, name, layer, wanted)
     items = [probing.subject_of(item, exams, role="item") for item in chosen]
     sources, pool_items = _controls(place, name, layer, controls, {item.id for item in chosen})
-    pool = [probing.subject_of(item, {}, role="control") for item in pool_items]
-    judgeable = [each for each in pool if probing.is_judgeable(each, phrases)]
+    new = fresh(
+        (probing.subject_of(item, {}, role="control") for item in pool_items),
+        (probing.subject_of(item, {}, role="item") for item in _seeable(place, name, chosen)),
+    )
+    judgeable = [each for each in new.controls if probing.is_judgeable(each, phrases)]
     asked_for = [each for each in items if probing.is_judgeable(each, phrases)]
     found = matched(asked_for, judgeable, most)
     positive: tuple[Subject, ...] = probing.famous() if famous else ()
@@ -71,14 +74,14 @@ def completion_probe(
         prompts=probing.prompts_of(cast("Mode", mode)),
         subjects=(*items, *found.controls, *positive),
         controls_source=sources,
-        pool=len(pool),
+        pool=len(new.controls),
         same_group=found.balance.same_group,
     )
     return Made(
         probe=probe,
         stage=probing.STAGE,
         source=f"{name}, layer {layer}",
-        remarks=_remarks(probe, items, len(asked_for), found.balance),
+        remarks=(*_remarks(probe, items, len(asked_for), found.balance), *_left_out(new)),
     )
 
 
@@ -104,23 +107,48 @@ def _remarks(probe: Probe, items: Sequence[Subject], judgeable: int, balance: Ba
     return tuple(told)
 
 
+def _seeable(place: Workspace, name: str, chosen: Sequence[Item]) -> list[Item]:
+    """The items that a column may have read: those probed, and every official one."""
+    ids = {item.id for item in chosen}
+    return [item for item in place.items(name) if item.layer == "official" or item.id in ids]
+
+
+def _left_out(new: Fresh) -> Iterator[str]:
+    """What became of controls that are none."""
+    if new.of_items:
+        yield (
+            f"{new.of_items:,} controls are left out: more than half of each stands in an item that may have been seen"
+        )
+    if new.twins:
+        yield f"{new.twins:,} controls are left out: another one has the same words"
+
+
 def options_probe(
     benchmark: str | None, layer: str, wanted: Sequence[str], controls: Sequence[str], most: int
 ) -> Made:
     """The probe of masked options of a layer, with its controls."""
+    from lacre.probe.completion import subject_of  # noqa: PLC0415
+    from lacre.probe.controls import fresh  # noqa: PLC0415
     from lacre.probe.options import STAGE, Masked, OptionsProbe, masked  # noqa: PLC0415
 
     place, name = _benchmark(benchmark)
     chosen = _items(place, name, layer, wanted)
     sources, pool = _controls(place, name, layer, controls, {item.id for item in chosen})
     items = [masked(item, "item") for item in chosen]
-    others = [each for item in pool if isinstance(each := masked(item, "control"), Masked)]
+    new = fresh(
+        (subject_of(item, {}, role="control") for item in pool),
+        (subject_of(item, {}, role="item") for item in _seeable(place, name, chosen)),
+    )
+    kept = {each.id for each in new.controls}
+    others = [
+        each for item in pool if item.id in kept and isinstance(each := masked(item, "control"), Masked)
+    ]
     left_out = dict(sorted(Counter(each for each in items if isinstance(each, str)).items()))
     usable = [each for each in items if isinstance(each, Masked)]
     probe = OptionsProbe(benchmark=name, layer=layer, masked=(*usable, *others[:most]), left_out=left_out)
     remarks = [f"{len(usable):,} of {len(items):,} items of layer {layer} have an option to mask"]
     remarks += [f"{count:,} left out: {reason}" for reason, count in left_out.items()]
-    remarks.append(f"{len(others[:most]):,} controls ({sources})")
+    remarks += [f"{len(others[:most]):,} controls ({sources})", *_left_out(new)]
     return Made(probe=probe, stage=STAGE, source=f"{name}, layer {layer}", remarks=tuple(remarks))
 
 
@@ -141,6 +169,8 @@ def freshness_of(
     benchmark: str | None, runs: Sequence[Path], ids: Sequence[str], day: str | None
 ) -> ExamsFreshness:
     """How fresh the exams of a benchmark's official layer were, for the columns of runs or on a day."""
+    import msgspec  # noqa: PLC0415
+
     from lacre.engine.folders import RunFolder  # noqa: PLC0415
     from lacre.engine.journal import Replied  # noqa: PLC0415
     from lacre.probe.freshness import Asking, asking, freshness  # noqa: PLC0415
@@ -149,13 +179,19 @@ def freshness_of(
     place, name = _benchmark(benchmark)
     official = [item for item in place.items(name) if item.layer == "official"]
     found: list[Asking] = []
+    silent: set[str] = set()
     for run in runs:
         folder = RunFolder.open(run)
         times: dict[str, list[str]] = {}
         for entry in folder.entries():
             if isinstance(entry, Replied):
                 times.setdefault(entry.column, []).append(entry.when)
-        found += [one for card in folder.record().columns if (one := asking(card, times.get(card.id, ())))]
+        for card in folder.record().columns:
+            one = asking(card, times.get(card.id, ()))
+            if one is None:
+                silent.add(card.id)
+            else:
+                found.append(one)
     if day is not None:
         if not is_dated(day, "day"):
             raise InputError("--on", f"'{day}' is no day", "Write it as 2026-03-31")
@@ -165,7 +201,8 @@ def freshness_of(
             found += [one for one in (asking(card, [day]),) if one]
     if not found:
         raise InputError("--run", "no column has replied there", "Name the folder of a run that has replies")
-    return freshness(official, place.exams(), found)
+    told = freshness(official, place.exams(), found)
+    return msgspec.structs.replace(told, not_asked=tuple(sorted(silent - {one.column for one in found})))
 
 
 def _benchmark(name: str | None) -> tuple[Workspace, str]:
@@ -208,12 +245,13 @@ def _items(place: Workspace, name: str, layer: str, wanted: Sequence[str]) -> li
 
 
 def _private_ids(place: Workspace) -> frozenset[str]:
-    """The ids of private items that the workspace knows of."""
+    """The ids of private items that the workspace knows of; those that opened since are private no more."""
     from lacre.jsonl import read  # noqa: PLC0415
     from lacre.sealing.commitments import Row  # noqa: PLC0415
 
     files = sorted(place.registry.glob("*/private/commitments.jsonl"))
-    return frozenset(row.id for path in files for row in read(path, Row))
+    public = {item.id for name in place.benchmarks() for item in place.items(name) if item.layer != "private"}
+    return frozenset(row.id for path in files for row in read(path, Row)) - public
 
 
 def _controls(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from lacre.probe.canary import CanaryResult
     from lacre.probe.findings import ColumnFindings, Found
     from lacre.probe.folders import AnyFound
-    from lacre.probe.freshness import ExamsFreshness
+    from lacre.probe.freshness import ExamsFreshness, Freshness
     from lacre.probe.options import OptionsResult
 
 FEW = 100
@@ -72,10 +72,17 @@ def _print_completion(found: Found, marks: Path, *, listing: bool) -> None:
         "gain when asked for",
     )
     print_table(about, [_mark_row(row) for row in columns], whole=("column",), right=about[2:])
-    lost = [(row.column, reason, f"{count:,}") for row in columns for reason, count in row.not_probed.items()]
+    lost = [
+        (row.column, what, reason, f"{count:,}")
+        for row in columns
+        for what, counts in (
+            ("items", row.not_probed), ("controls", row.controls_lost), ("famous texts", row.famous_lost)
+        )
+        for reason, count in counts.items()
+    ]  # fmt: skip
     if lost:
         click.echo("\nCould not be probed")
-        print_table(("column", "reason", "items"), lost, right=("items",), whole=("column",))
+        print_table(("column", "what", "reason", "how many"), lost, right=("how many",), whole=("column",))
     sys.stdout.flush()
     _remarks(columns, marks)
 
@@ -124,9 +131,22 @@ def _remarks(columns: Sequence[ColumnFindings], marks: Path) -> None:
     few = [row.column for row in columns if row.basis == "controls" and row.false_positives.n < FEW]
     if few:
         say(f"Fewer than {FEW} controls measure the false positives of {', '.join(few)}: read the interval.")
-    blind = [row.column for row in columns if getattr(row.power, "value", None) == 0]
+    blind = [row.column for row in columns if getattr(row.power, "value", None) == 0 and not row.seen]
     if blind:
         say(f"No famous text came back from {', '.join(blind)}: there the probe finds nothing, seen or not.")
+    odd = [row.column for row in columns if getattr(row.power, "value", None) == 0 and row.seen]
+    if odd:
+        say(
+            f"No famous text came back from {', '.join(odd)}, and items did: of this column the famous texts do "
+            "not tell the power."
+        )
+    for row in columns:
+        vague = row.sides.get("unknown", 0)
+        if row.cutoff is not None and vague:
+            say(
+                f"{vague:,} items have no date, or one too imprecise to tell its side of the cutoff of {row.column} "
+                f"({row.cutoff}): they count as items, and as no controls."
+            )
     say(f"Score with and without the items seen: lacre score ANSWERS --by seen --seen {marks}")
 
 
@@ -144,14 +164,15 @@ def _print_options(found: OptionsResult, *, listing: bool) -> None:
         "alike, items",
         "alike, controls",
         "unanswered",
+        "controls unanswered",
         "p",
         "p (BH)",
     )
     table = [
         (
             row.column, f"{row.exact:,}", percent(row.rate), percent(row.control_rate), percent(row.excess),
-            percent(row.recall), percent(row.control_recall), f"{row.unanswered:,}", chance(row.p),
-            chance(row.p_adjusted),
+            percent(row.recall), percent(row.control_recall), f"{row.unanswered:,}",
+            f"{row.controls_unanswered:,}", chance(row.p), chance(row.p_adjusted),
         )
         for row in found.columns
     ]  # fmt: skip
@@ -194,7 +215,7 @@ def print_freshness(found: ExamsFreshness, *, as_json: bool) -> None:
     table = [
         (
             row.name, row.edition, f"{row.items:,}", row.exam_date, row.key_date or "none", row.column, str(row.days),
-            {"before": "exam before it", "after": "exam after it", "unknown": "not known"}[row.side],
+            _against_cutoff(row),
         )
         for row in found.rows
     ]  # fmt: skip
@@ -202,6 +223,17 @@ def print_freshness(found: ExamsFreshness, *, as_json: bool) -> None:
     sys.stdout.flush()
     if found.without_exam:
         say(f"{found.without_exam:,} official items name no exam of exams.jsonl.")
+    if found.not_asked:
+        say(f"No reply of {', '.join(found.not_asked)} is in these runs: nothing is said of it.")
     early = sorted({row.exam for row in found.rows if getattr(row.days, "least", 0) < 0})
     if early:
         say(f"The key may have come out after the run, for: {', '.join(early)}.")
+
+
+def _against_cutoff(row: Freshness) -> str:
+    """Where an exam is against a column's cutoff, in words; what is not known, with its reason."""
+    if row.cutoff is None:
+        return "none declared"
+    return {"before": "exam before it", "after": "exam after it", "unknown": "the dates do not tell"}[
+        row.side
+    ]

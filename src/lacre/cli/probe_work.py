@@ -227,6 +227,7 @@ def finish(folder: ProbeFolder, *, as_json: bool, listing: bool = False, plot: P
 
     Raises:
         IncompleteError: it is not complete.
+        IntegrityError: the texts of its record are not those that were asked for.
     """
     from lacre.cli import probe_tables  # noqa: PLC0415
     from lacre.engine.costs import costs  # noqa: PLC0415
@@ -259,7 +260,23 @@ def finish(folder: ProbeFolder, *, as_json: bool, listing: bool = False, plot: P
         probe_tables.print_found(found, folder.path / MARKS, listing=listing)
         if not listing:
             probe_tables.print_costs(spent)
-    return int(Exit.FINDING if _hits(found) else Exit.CLEAN)
+    wholly_failed = _wholly_failed(folder)
+    for column in wholly_failed:
+        say(
+            f"lacre: column '{column}': every reply failed, so that nothing is known of it. Check its card with "
+            f"`lacre column check {column}`, then `lacre probe resume {folder.path} --failed`."
+        )
+    return int(Exit.FINDING if _hits(found) else Exit.COLUMN if wholly_failed else Exit.CLEAN)
+
+
+def _wholly_failed(folder: ProbeFolder) -> list[str]:
+    """The columns whose every reply failed, sorted: that they are not marked says nothing."""
+    from lacre.engine.replies import Failed  # noqa: PLC0415
+
+    failed: dict[str, bool] = {}
+    for task, entry in folder.run.settled().items():
+        failed[task.column] = failed.get(task.column, True) and isinstance(entry.reply, Failed)
+    return sorted(column for column, every in failed.items() if every)
 
 
 def _found(folder: ProbeFolder, probe: AnyProbe, record: RunRecord) -> AnyFound:

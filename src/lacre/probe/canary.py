@@ -37,6 +37,7 @@ MASK = "[MASK]"
 _UUID = re.compile(r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}", re.IGNORECASE)
 _HEX = re.compile(r"[0-9a-f]{4,}", re.IGNORECASE)
 _DIGITS = 32
+_MOST_REPLY = 20_000  # characters of a reply that are read; a line was asked for
 _SHAPE = (8, 12, 16, 20)  # where the hyphens of a UUID stand
 
 _COMPLETE = (
@@ -133,11 +134,11 @@ def find_canary(probe: CanaryProbe, cards: Sequence[Column], replies: Mapping[Ta
 def _findings(probe: CanaryProbe, column: str, replies: Mapping[Task, Replied]) -> CanaryFindings:
     true = _digits_of(probe)
     said = {given: _text(replies, column, f"complete/{given}") for given in GIVEN}
-    heard = {given: text for given, text in said.items() if text is not None}
+    heard = {given: _hexadecimal(text) for given, text in said.items() if text is not None}
     chosen = {nth: _text(replies, column, f"choose/{nth}") for nth, _ in _rounds(probe, true)}
     answered = {nth: text for nth, text in chosen.items() if text is not None}
     hits = sum(
-        _number(answered[nth]) == place
+        _chosen(answered[nth], lines) == place
         for nth, lines in _rounds(probe, true)
         for place, one in lines
         if one == true and nth in answered
@@ -177,6 +178,13 @@ def _text(replies: Mapping[Task, Replied], column: str, question: str) -> str | 
     return entry.reply.text
 
 
+def _chosen(text: str, lines: Sequence[tuple[int, str]]) -> int | None:
+    """The number of the line that a reply chooses: the only one whose string it repeats, or whose number it names."""
+    said = _plain(text)
+    repeated = [place for place, digits in lines if digits in said]
+    return repeated[0] if len(repeated) == 1 else _number(text)
+
+
 def _number(text: str) -> int | None:
     """The number that a reply chooses: the only one that it names."""
     named = {int(number) for number in re.findall(r"(?<![\w-])\d{1,2}(?![\w-])", text)}
@@ -184,17 +192,27 @@ def _number(text: str) -> int | None:
 
 
 def _written(heard: Mapping[int, str], digits: str) -> int:
-    """How much of a string the column wrote, added over the cuts."""
+    """How much of a string the column wrote, added over the cuts; of replies as :func:`_hexadecimal` has them."""
     return sum(_longest(text, digits[given:]) for given, text in heard.items())
 
 
+def _plain(text: str) -> str:
+    """What is read of a reply, in lower case, without hyphens."""
+    return text[:_MOST_REPLY].replace("-", "").lower()
+
+
+def _hexadecimal(text: str) -> str:
+    """The stretches of a reply that are hexadecimal digits, without hyphens."""
+    return " ".join(_HEX.findall(_plain(text)))
+
+
 def _longest(text: str, rest: str) -> int:
-    """The longest beginning of the rest that stands in a reply, as digits without hyphens."""
-    found = _HEX.findall(text.replace("-", ""))
-    for size in range(len(rest), 0, -1):
-        if any(rest[:size] in each.lower() for each in found):
-            return size
-    return 0
+    """How long a beginning of the rest stands among the hexadecimal digits of a reply."""
+    # Upwards: where a beginning is not there, no longer one is.
+    size = 0
+    while size < len(rest) and rest[: size + 1] in text:
+        size += 1
+    return size
 
 
 def _digits_of(probe: CanaryProbe) -> str:

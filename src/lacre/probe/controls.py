@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from lacre.registry.records import Record
 from lacre.text import words
@@ -91,6 +91,47 @@ def matched(items: Sequence[Subject], pool: Sequence[Subject], most: int) -> Mat
         control_words=_mean([sizes[each.id] for each in chosen]),
     )
     return Matched(controls=tuple(sorted(chosen, key=lambda each: each.id)), balance=balance)
+
+
+class Fresh(Record, omit_defaults=False):
+    """Controls that may be some, and how many were left out.
+
+    Attributes:
+        of_items: those of whose runs of eight words more than half stand in an item that is no control: they may well
+            have been seen with it.
+        twins: those of the same words as another control: they would count twice.
+    """
+
+    controls: tuple[Subject, ...]
+    of_items: int
+    twins: int
+
+
+def fresh(pool: Iterable[Subject], items: Iterable[Subject]) -> Fresh:
+    """The subjects of a pool, by id, without those that are an item in new clothes, or another control again.
+
+    >>> text = "o gato do condutor dormia sobre os trilhos depois do almoço"
+    >>> pool = [Subject(id=id, role="control", text=text) for id in "cd"]
+    >>> fresh(pool, []).twins, fresh(pool, [Subject(id="i", role="item", text=text + " farto")]).of_items
+    (1, 2)
+    """
+    known: set[int] = set()
+    for item in items:
+        known |= _grams(item.text)
+    kept: list[Subject] = []
+    texts: set[tuple[str, ...]] = set()
+    of_items = twins = 0
+    for each in sorted(pool, key=lambda each: each.id):
+        grams = _grams(each.text)
+        said = tuple(word.folded for word in words(each.text))
+        if grams and 2 * len(grams & known) > len(grams):
+            of_items += 1
+        elif said in texts:
+            twins += 1
+        else:
+            kept.append(each)
+            texts.add(said)
+    return Fresh(controls=tuple(kept), of_items=of_items, twins=twins)
 
 
 def _nearest(rows: Sequence[Subject], size: int, sizes: dict[str, int]) -> Subject:

@@ -26,7 +26,7 @@ from lacre.probe.marks import (
     sets_threshold,
     threshold,
 )
-from lacre.probe.measures import Measures, measure
+from lacre.probe.measures import MOST_CHARACTERS, Measures, measure
 from lacre.probe.telling import telling
 from lacre.registry.columns import Column
 from lacre.registry.records import Record
@@ -34,7 +34,8 @@ from lacre.registry.seen import Mark
 from lacre.scoring.estimates import LEVEL, Measured, Undefined
 from lacre.scoring.intervals import clustered_mean, proportion
 from lacre.scoring.outcomes import Outcome
-from lacre.scoring.strata import side_of_cutoff
+from lacre.scoring.strata import Side, side_of_cutoff
+from lacre.text import words
 
 NO_PROMPT = "the probe did not ask"
 
@@ -53,8 +54,11 @@ class ColumnFindings(Record, omit_defaults=False):
         controls: those judged, by kind: ``new`` items, items ``after the cutoff``.
         controls_lost: those that could not be judged, by reason.
         false_positives: the share of controls marked, of those that did not set the threshold (X6).
+        cutoff: the column's declared cutoff; none where there is none.
+        sides: items before and after it, and those of which nothing tells it: a date is
+            missing or imprecise, or no cutoff is declared. Only those after it are controls.
         shuffled: the share of replies marked when held against another item's rest.
-        power: the share of famous texts marked.
+        power: the share of famous texts marked; ``famous_lost``: those that could not be judged, by reason.
         guided: how much larger the share is when the exam is asked for than when nobody asks for one, on items.
         p: chance of as many marks if items were marked as often as controls; ``p_adjusted`` over all columns.
     """
@@ -70,9 +74,12 @@ class ColumnFindings(Record, omit_defaults=False):
     threshold: Threshold | Undefined
     controls: dict[str, int]
     controls_lost: dict[str, int]
+    cutoff: str | None
+    sides: dict[str, int]
     false_positives: Measured
     shuffled: Measured
     power: Measured
+    famous_lost: dict[str, int]
     guided: Measured
     p: float | None
     p_adjusted: float | None = None
@@ -166,7 +173,7 @@ def find(run: str, probe: Probe, cards: Sequence[Column], replies: Mapping[Task,
 
 
 def _mean_words(subjects: Sequence[Subject]) -> float:
-    return sum(len(each.text.split()) for each in subjects) / len(subjects) if subjects else 0.0
+    return sum(len(words(each.text)) for each in subjects) / len(subjects) if subjects else 0.0
 
 
 class _Reading:
@@ -197,10 +204,17 @@ class _Reading:
         self.measuring = [found for id, found in base.items() if not sets_threshold(id)]
         self.threshold = threshold(self.setting)
 
+    def _side(self, subject: Subject) -> Side:
+        """On which side of the column's declared cutoff an item came out, where the dates tell it."""
+        return side_of_cutoff(subject.published, self._cutoff)
+
+    @property
+    def _cutoff(self) -> str | None:
+        return self.card.cutoff.value if self.card.cutoff else None
+
     def _after(self, subject: Subject) -> bool:
         """Whether an item came out after the column's declared cutoff: it cannot have been read."""
-        cutoff = self.card.cutoff.value if self.card.cutoff else None
-        return side_of_cutoff(subject.published, cutoff) == "after"
+        return self._side(subject) == "after"
 
     def _controls(self) -> dict[str, Measures]:
         """The controls that could be judged: new items, and items after the cutoff."""
@@ -298,11 +312,14 @@ class _Reading:
             threshold=self.threshold,
             controls=kinds,
             controls_lost=lost,
+            cutoff=self._cutoff,
+            sides=_sorted(Counter(map(self._side, self.probe.of("item")))),
             false_positives=error_rate(self.measuring, self.threshold),
             shuffled=self._share_marked(
                 list(self.shuffles.values()), "no reply could be held against another item"
             ),
             power=self._share_marked(self._of("famous"), "no famous text could be judged"),
+            famous_lost=self._famous_lost(),
             guided=self._guided(),
             p=claim(sum(mark.verdict == "seen" for mark in claimed), len(claimed), false, len(self.measuring))
             if defined
@@ -320,6 +337,11 @@ class _Reading:
             else:
                 lost[judged.why_not if judged else _why_not(subject, self.probe)] += 1
         return _sorted(kinds), _sorted(lost)
+
+    def _famous_lost(self) -> dict[str, int]:
+        """Famous texts that could not be judged, by reason."""
+        judged = [found for (role, *_), found in self.judged.items() if role == "famous"]
+        return _sorted(Counter(found.why_not for found in judged if found.measures is None))
 
     def _share_marked(self, found: Sequence[Measures], empty: str) -> Measured:
         if isinstance(self.threshold, Undefined):
@@ -378,7 +400,7 @@ def _judge(each: Asked, reply: Reply) -> _Judged:
         case _:
             assert_never(reply)
     if not candidate(found):
-        said = phrase(readable(text), open_ended=True)
+        said = phrase(readable(text[:MOST_CHARACTERS]), open_ended=True)
         if said is not None and said.outcome is Outcome.REFUSAL:
             return _Judged(measures=None, why_not="refused")
         if not text.strip():
@@ -386,5 +408,5 @@ def _judge(each: Asked, reply: Reply) -> _Judged:
     return _Judged(measures=found)
 
 
-def _sorted(counts: Counter[str]) -> dict[str, int]:
+def _sorted(counts: Mapping[str, int]) -> dict[str, int]:
     return dict(sorted(counts.items()))

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 
 from lacre.registry.columns import Column
-from lacre.registry.exams import Exam
+from lacre.registry.exams import Exam, Precision
 from lacre.registry.items import Item
 from lacre.registry.records import Record
 from lacre.scoring.estimates import Undefined
@@ -43,8 +43,10 @@ class Freshness(Record, omit_defaults=False):
 
     Attributes:
         items: items of the exam; official ones that count.
-        days: undefined, with the reason, while there is no final key.
-        side: whether the exam is of before or after the column's declared cutoff; unknown where a date does not tell.
+        exam_precision, key_precision: how precise the two dates are: to the day, the month or the year.
+        days: undefined, with the reason, while there is no final key; a span where a date is no day.
+        cutoff: the column's declared cutoff, none where there is none.
+        side: whether the exam is of before or after it; unknown where a date does not tell.
     """
 
     exam: str
@@ -52,17 +54,25 @@ class Freshness(Record, omit_defaults=False):
     edition: str
     items: int
     exam_date: str
+    exam_precision: Precision
     key_date: str | None
+    key_precision: Precision | None
     column: str
     days: Days | Undefined
+    cutoff: str | None
     side: Side
 
 
 class ExamsFreshness(Record, omit_defaults=False):
-    """All exams, the latest edition first, and the items that are of no exam in the registry."""
+    """All exams, the latest edition first, and the items that are of no exam in the registry.
+
+    Attributes:
+        not_asked: columns of the runs that were named, without any reply in them, sorted.
+    """
 
     rows: tuple[Freshness, ...]
     without_exam: int
+    not_asked: tuple[str, ...] = ()
 
 
 def days_between(published: str, first: str, last: str) -> Days:
@@ -93,9 +103,12 @@ def _row(exam: Exam, items: int, asking: Asking) -> Freshness:
         edition=exam.edition,
         items=items,
         exam_date=exam.exam_date,
+        exam_precision=exam.exam_precision,
         key_date=exam.key_date,
+        key_precision=exam.key_precision,
         column=asking.column,
         days=missing if exam.key_date is None else days_between(exam.key_date, asking.first, asking.last),
+        cutoff=asking.cutoff,
         side=side_of_cutoff(exam.exam_date, asking.cutoff),
     )
 

@@ -19,6 +19,8 @@ ECHO = 6
 """Words of the end of the beginning that show where a reply that repeats it goes on."""
 MOST_REPLY = 5_000
 """Words of a reply in which the beginning is looked for."""
+MOST_CHARACTERS = 60_000
+"""Characters of a reply that are read: by then it has long left the item, and megabytes would take a while."""
 LEAD, REACH = 100, 3
 """Words before the rest that are read, and how many times its length: beyond that a reply has long left the item."""
 
@@ -74,7 +76,7 @@ def measure(found: Cut, told: Telling, reply: str) -> Measures:
     >>> found.run, found.share, found.exact
     (10, 1.0, True)
     """
-    said = [word.folded for word in folded(reply)[:MOST_REPLY]]
+    said = [word.folded for word in folded(reply[:MOST_CHARACTERS])[:MOST_REPLY]]
     whole = _held(found, told, said)
     after = _after_echo(said, found.given)
     if after is None:

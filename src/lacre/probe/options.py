@@ -17,6 +17,7 @@ from lacre.engine.plans import Question
 from lacre.engine.replies import Answered, Truncated
 from lacre.probe.cuts import folded
 from lacre.probe.marks import adjusted, claim
+from lacre.probe.measures import MOST_CHARACTERS
 from lacre.probe.telling import EXAM
 from lacre.registry.columns import Column
 from lacre.registry.items import Item, Payload
@@ -67,7 +68,7 @@ class OptionsFindings(Record, omit_defaults=False):
         rate, control_rate: of items and of controls that were answered; ``excess``: the one less the other.
         recall, control_recall: mean ROUGE-L recall of the option.
         p: chance of as many if items were hit as often as controls; ``p_adjusted`` over all columns.
-        unanswered: items refused or failed.
+        unanswered, controls_unanswered: items, and controls, refused or failed.
     """
 
     column: str
@@ -79,6 +80,7 @@ class OptionsFindings(Record, omit_defaults=False):
     recall: Measured
     control_recall: Measured
     unanswered: int
+    controls_unanswered: int
     p: float | None
     p_adjusted: float | None = None
 
@@ -157,13 +159,13 @@ def find_options(
 def _findings(probe: OptionsProbe, column: str, replies: Mapping[Task, Replied]) -> OptionsFindings:
     hit: dict[str, list[str]] = {"item": [], "control": []}
     recalls: dict[str, list[list[float]]] = {"item": [], "control": []}
-    unanswered = 0
+    unanswered = {"item": 0, "control": 0}
     for each in probe.masked:
         entry = replies.get(Task(column, f"{each.role}/{each.id}", 1))
         if entry is None or not isinstance(entry.reply, Answered | Truncated):
-            unanswered += each.role == "item"
+            unanswered[each.role] += 1
             continue
-        said = _words(entry.reply.text)
+        said = _words(entry.reply.text[:MOST_CHARACTERS])
         recalls[each.role].append(
             [LCSseq.similarity(each.hidden, said[: 3 * len(each.hidden)]) / len(each.hidden)]
         )
@@ -179,7 +181,8 @@ def _findings(probe: OptionsProbe, column: str, replies: Mapping[Task, Replied])
         excess=newcombe(x, n, y, m),
         recall=clustered_mean(recalls["item"]),
         control_recall=clustered_mean(recalls["control"]),
-        unanswered=unanswered,
+        unanswered=unanswered["item"],
+        controls_unanswered=unanswered["control"],
         p=claim(x, n, y, m),
     )
 
