@@ -26,6 +26,7 @@ from lacre.registry.events import (
     KeyAdd,
     KeyRetire,
     Open,
+    Release,
     RunAbort,
     RunIntent,
     RunResult,
@@ -41,6 +42,7 @@ from lacre.rotation import exposure
 from lacre.rotation.beacon import DrandRound, LotteryDraw, source_name
 from lacre.rotation.drand import CHAINS
 from lacre.rotation.history import History, history
+from lacre.sealing.dsse import Statement, sign
 from lacre.sealing.keys import SigningKey
 
 Files = dict[str, bytes]
@@ -376,3 +378,59 @@ def test_a_freeze_that_was_given_up_travels_along_and_is_held_to_its_line(tmp_pa
     assert any("was frozen 2 times" in note for note in outcome.notes)
     for changed in (resigned(files, play.key, without=[name]), resigned({**files, name: b"{}"}, play.key)):
         assert any("is missing, or is not the freeze of line" in fault for fault in faults(verified(changed)))
+
+
+DATA = "data/exemplo/open.jsonl"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"stem": "Outra pergunta?"},
+        {"key": "A"},
+        {"options": [{"letter": "A", "text": "x"}]},
+        {"cell": []},
+        {"passage": "Outro texto."},
+        {"id": "of-9"},
+        {"parts": [{"id": "a", "prompt": "x", "expected": None}]},
+        {"options": 1},
+    ],
+)
+def test_a_row_that_people_load_and_that_is_not_the_item_is_found(
+    story: Story, changes: dict[str, object]
+) -> None:
+    files, key = story.small(2), story.play.key
+    first, *rest = files[DATA].splitlines(keepends=True)
+    changed = json.dumps({**json.loads(first), **changes}).encode() + b"\n" + b"".join(rest)
+    found = faults(verified(resigned({**files, DATA: changed}, key)))
+    assert found
+    assert all(fault.startswith(DATA) for fault in found), found
+    twice = resigned({**files, DATA: first + files[DATA]}, key)
+    assert any("an item stands there twice" in fault for fault in faults(verified(twice)))
+    assert faults(verified(resigned(files, key, without=[DATA])))
+
+
+def test_a_release_that_nobody_signed_in_the_ledger_or_two_of_one_name_are_found(story: Story) -> None:
+    files, key = story.small(2), story.play.key
+    event = Release(benchmark="exemplo", release="exemplo-1", package=HASH, root=HASH)
+    for signer in (key, None):
+        told = faults(verified(longer(files, key, [event], signer)))
+        assert "names a release that nobody signed, or one name for two releases" in told[0]
+
+
+def test_what_people_decided_about_a_draw_is_told(tmp_path: Path) -> None:
+    play = played(tmp_path)
+    play.add(items(8), "b1")
+    play.freeze(forced={"p0001": "leak"})
+    play.void(["p0002"])
+    play.close()
+    notes = " ".join(verified(read(Path(release(play, "r1").folder))).notes)
+    assert "exemplo/1: 1 of 8 items were made to open whatever the draw said: 1 for leak" in notes
+    assert "exemplo/1: made void after it was frozen, when its draw could be known: p0002" in notes
+    frozen = {"round": "exemplo/1", "items": [], "waived": ["a", "b"]}
+    content = sign(Statement(subject=(), predicate_type=verifier.FREEZE, predicate=frozen), play.key)
+    bench = Bench("exemplo", splits=[Line(9, "", {"freeze": HASH})])
+    tree = held({f"{bench.folder(1)}/freeze.dsse.json": content})
+    assert [*verifier.human_notes(tree, bench, 1)] == [
+        "exemplo/1: 2 items not kept by vetting; people answer for them"
+    ]

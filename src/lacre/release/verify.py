@@ -665,11 +665,21 @@ class Ledger:
         return key
 
     def releases(self) -> dict[str, tuple[int, Json]]:
-        """The releases that it names, in order: name -> number of the line, event."""
+        """The releases that it names, in order: name -> number of the line, event.
+
+        Raises:
+            Wrong: nobody signed a line about one, or two have one name.
+        """
         found: dict[str, tuple[int, Json]] = {}
         for line in self.lines:
-            if line.event["type"] == "release":
-                found.setdefault(str(line.event.get("release")), (line.seq, line.event))
+            if line.event["type"] != "release":
+                continue
+            first = found.setdefault(str(line.event.get("release")), (line.seq, line.event))
+            # A release of several benchmarks has a line for each, all with one package.
+            if not line.signed or line.event["package"] != first[1]["package"]:
+                raise Wrong(
+                    f"{LEDGER}:{line.seq}: names a release that nobody signed, or one name for two releases"
+                )
         return found
 
 
@@ -1096,6 +1106,46 @@ def open_layer_faults(bench: Bench, tree: Tree) -> Iterator[str]:
             yield f"{where}: item '{id}' was not opened at that closing"
 
 
+def flat_faults(bench: Bench, tree: Tree) -> Iterator[str]:
+    """Rows in ``data/``, which people load, that say something else than the items in ``registry/``."""
+    for layer in ("official", "open"):
+        where, folder = f"data/{bench.name}/{layer}.jsonl", f"registry/{bench.name}/{layer}/"
+        names = [n for n in tree.files if n.startswith(folder) and n.endswith(".jsonl") and n.count("/") == 3]
+        try:
+            items = [json.loads(line) for name in names for line in tree.read(name).splitlines()]
+            rows = [json.loads(line) for line in tree.read(where).splitlines()] if where in tree.files else []
+            told = {item["id"]: _item_says(item) for item in items}
+            said = {row["id"]: _row_says(row) for row in rows}
+        except (ValueError, KeyError, TypeError, AttributeError):
+            yield f"{where}: holds something else than rows of items, or {folder} something else than items"
+            continue
+        if len(said) < len(rows) or len(told) < len(items):
+            yield f"{where}, or {folder}: an item stands there twice"
+        for id in sorted(set(told) | set(said)):
+            if told.get(id) != said.get(id):
+                yield f"{where}: item '{id}' is not what {folder} says"
+
+
+def _item_says(item: Json) -> tuple[object, ...]:
+    """What is asked and expected, by an item."""
+    payload = item["payload"]
+    parts = [(part["id"], part["prompt"], part.get("expected") or None) for part in payload.get("parts", ())]
+    return (
+        payload["stem"], payload.get("options") or {}, payload.get("key"), item["cell"], parts,
+        (payload.get("passage") or {}).get("text"), [image["sha256"] for image in payload.get("images", ())],
+    )  # fmt: skip
+
+
+def _row_says(row: Json) -> tuple[object, ...]:
+    """What is asked and expected, by a row."""
+    return (
+        row["stem"], {option["letter"]: option["text"] for option in row["options"]}, row["key"],
+        {place["axis"]: place["value"] for place in row["cell"]},
+        [(part["id"], part["prompt"], part["expected"] or None) for part in row["parts"]],
+        row["passage"], [image["sha256"] for image in row["images"]],
+    )  # fmt: skip
+
+
 # 8 The draws, done again. lacre's docs/explanation/rotation.md says why each step is as it is.
 
 DRAND = {
@@ -1472,6 +1522,23 @@ def _draw_faults(tree: Tree, bench: Bench, frozen: Json, split: Line, freeze: st
         yield f"{LEDGER}:{split.seq}: what opened and what stayed sealed is not what it says"
 
 
+def human_notes(tree: Tree, bench: Bench, number: int) -> Iterator[str]:
+    """What people decided about a draw that was carried out, before it and after its freeze."""
+    frozen = claim_of(tree.read(f"{bench.folder(number)}/freeze.dsse.json"), bench.name).predicate
+    name, must = frozen["round"], Counter(item["must"] for item in frozen["items"] if item.get("must"))
+    if must:
+        why = ", ".join(f"{count} for {reason}" for reason, count in sorted(must.items()))
+        size = len(frozen["items"])
+        yield f"{name}: {sum(must.values())} of {size} items were made to open whatever the draw said: {why}"
+    if frozen.get("waived"):
+        yield f"{name}: {number_of(len(frozen['waived']), 'item')} not kept by vetting; people answer for them"
+    split = bench.splits[number - 1]
+    froze = [line.seq for line in bench.freezes if line.event["freeze"] == split.event["freeze"]]
+    late = sorted(id for id, (line, _) in bench.voids.items() if froze and froze[0] < line < split.seq)
+    if late:
+        yield f"{name}: made void after it was frozen, when its draw could be known: {', '.join(late)}"
+
+
 # 9 Earlier releases: each is named by the ledger of the next, and its list of commitments travels along.
 
 
@@ -1806,7 +1873,9 @@ class Inspection:
     def openings(self) -> tuple[str, Iterable[str]]:
         """Every opened item is the one that was committed to, and stands in the open layer as it was opened."""
         faults = [
-            fault for b in self.benches for fault in (*opening_faults(b), *open_layer_faults(b, self.tree))
+            fault
+            for b in self.benches
+            for fault in (*opening_faults(b), *open_layer_faults(b, self.tree), *flat_faults(b, self.tree))
         ]
         opened = sum(len(items) for bench in self.benches for items in bench.openings.values())
         told = "; ".join(filter(None, (checked_against(bench, self.earlier) for bench in self.benches)))
@@ -1827,6 +1896,8 @@ class Inspection:
                 number = int(name.rpartition("/")[2])
                 try:
                     faults += closing_faults(self.tree, self._ledger(), bench, number)
+                    if number <= len(bench.splits):
+                        self.notes += human_notes(self.tree, bench, number)
                 except Wrong as wrong:
                     faults.append(str(wrong))
                 times = sum(line.event["round"] == name for line in bench.freezes)
@@ -1933,6 +2004,9 @@ class Inspection:
             yield "That there is no newer release."
         yield "That whoever holds the key is honest, or that runs which were never logged did not happen."
         if any(bench.splits for bench in self.benches):
+            yield (
+                "That the share and the caps of a freeze are those of the rules: `lacre round audit` compares them."
+            )
             yield (
                 "The randomness itself: compare it with what drand or Caixa published, and time stamps with"
                 " `openssl ts -verify`."
