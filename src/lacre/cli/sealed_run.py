@@ -18,7 +18,7 @@ from lacre.errors import Exit, InputError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lacre.engine.runs import RunState
+    from lacre.engine.runs import Run, RunState
     from lacre.sealed.counts import Count
     from lacre.sealed.protection import Shield
     from lacre.sealed.records import PublicRun
@@ -119,6 +119,7 @@ def _work(going: UnderWay, *, budget: str | None, again: bool, as_json: bool) ->
     meter = Meter(sys.stderr.isatty())
     rules = going.ground.rules.run
     (card,) = going.kept.record.columns
+    working: Run | None = None
     try:
         if log.torn:
             say(f"{log.path}: a frame was cut short by a crash; its replies are asked for again.")
@@ -130,11 +131,14 @@ def _work(going: UnderWay, *, budget: str | None, again: bool, as_json: bool) ->
             again=again,
             on_progress=meter,
         )
-        state = shown(session(going, log, with_these).work(), card)
+        working = session(going, log, with_these)
+        state = shown(working.work(), card)
         meter.close()
         return _ended(going, log, state, as_json=as_json)
     except KeyboardInterrupt:
         meter.close()
+        if working is not None and working.under_way:
+            say(f"{working.under_way:,} questions were under way: their replies are lost, and may be billed.")
         say(f"Every reply that came is kept. Go on with: {_again(going)}")
         raise
     finally:

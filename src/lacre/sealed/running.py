@@ -70,6 +70,8 @@ def session(going: UnderWay, sink: Sink, means: Means) -> Run:
         again=means.again,
         on_progress=means.on_progress,
         on_exposure=exposer,
+        where=going.journal,
+        todo=f"go on with `lacre run resume {going.name}`",
     )
 
 
