@@ -321,9 +321,14 @@ def test_a_budget_that_ends_says_how_to_go_on(
         workspace, server, "cap = 100", "[columns.price]", 'currency = "USD"', 'input = "1"', 'output = "2"',
         'source = "https://example.org"', 'read = "2026-01-01"',
     )  # fmt: skip
-    command = ["run", "start", "items.csv", "--column", "mine", "--out", "r", "--budget", "0.0001"]
+    command = ["run", "start", "items.csv", "--column", "mine", "--out", "r", "--budget", "0.003"]
+    server.script = always(
+        Say(text="Letra B", extra={"usage": {"prompt_tokens": 500, "completion_tokens": 3}})
+    )
     assert run(command) == Exit.INCOMPLETE
-    assert "lacre run resume r --budget USD" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "Of the budget of US$ 0.003, US$ 0.0005 are spent" in said
+    assert "lacre run resume r --budget USD" in said
     assert run(["run", "resume", "r", "--budget", "1"]) == Exit.CLEAN
 
 

@@ -190,6 +190,8 @@ def test_a_full_disk_stops_the_run_and_nothing_is_half_written(place: Path, serv
     assert "Traceback" not in err
     assert "never awaited" not in err
     assert len(err.strip().splitlines()) == 2
+    assert "run/journal.jsonl: a reply could not be written" in err
+    assert "Raise the limit on the size of files (`ulimit -f`), then go on with: lacre run resume run" in err
     content = (place / "run/journal.jsonl").read_bytes()
     assert content.endswith(b"\n")
     kept = len(replies(place / "run/journal.jsonl"))

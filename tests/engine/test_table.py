@@ -187,7 +187,7 @@ STOPS: Mapping[str, tuple[Act, tuple[str, ...], str, str | None]] = {
     ),
     "unsupported_parameter": (
         error(400, code="unsupported_parameter", param="max_tokens", message="Unsupported parameter"),
-        ("openai",), "parameter", "max_tokens",
+        ("openai",), "parameter", None,  # it is not what was sent
     ),
     "unsupported value": (
         error(400, code="unsupported_value", param="temperature", message="does not support 0"),
@@ -205,7 +205,7 @@ STOPS: Mapping[str, tuple[Act, tuple[str, ...], str, str | None]] = {
     "unknown name": (
         error(400, status="INVALID_ARGUMENT",
               message='Invalid JSON payload received. Unknown name "topZ" at \'generation_config\''),
-        ("gemini",), "parameter", "topZ",
+        ("gemini",), "parameter", None,
     ),
     "422 of a web framework": (
         Send.json(422, {"detail": [{"loc": ["body", "temperature"], "msg": "not allowed"}]}),

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import os
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from lacre.cli.output import example, json_option, print_json, print_table, say
-from lacre.errors import ColumnError, Exit
+from lacre.errors import ColumnError, Exit, sentence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lacre.engine.checks import Checked
-    from lacre.registry.columns import Columns
+    from lacre.registry.columns import Column, Columns
 
 
 @click.group(epilog=example("lacre column list"))
@@ -37,7 +38,9 @@ def read_workspace_columns(ids: Sequence[str] = ()) -> Columns:
     from lacre.registry.columns import usable_columns  # noqa: PLC0415
     from lacre.registry.workspace import Workspace  # noqa: PLC0415
 
-    columns = usable_columns(Workspace.find(Path.cwd()).registry / "columns.toml")
+    # The latest date anywhere on Earth: nobody is told that their today has not come.
+    latest = (datetime.now(UTC) + timedelta(hours=14)).date()
+    columns = usable_columns(Workspace.find(Path.cwd()).registry / "columns.toml", latest=latest)
     columns.refuse_bad(ids)
     for fault in columns.bad:
         say(sentence(f"columns.toml:{fault.line}", fault.what, fault.todo))
@@ -99,8 +102,20 @@ def check(ids: tuple[str, ...], as_json: bool) -> int:
             styles={"ok": "green", "differs": "yellow", "failed": "bold red"},
         )
     if any(one.status == "failed" for one in checked):
-        raise ColumnError("\n".join(f"column '{one.column}': {one.why}" for one in checked if one.why))
+        raise ColumnError(
+            "\n".join(
+                sentence(f"column '{one.column}'", one.why, _todo(one, card))
+                for one, card in zip(checked, cards, strict=True)
+                if one.why
+            )
+        )
     return int(Exit.FINDING if any(one.status == "differs" for one in checked) else Exit.CLEAN)
+
+
+def _todo(one: Checked, card: Column) -> str:
+    from lacre.cli.run_tables import todo_of  # noqa: PLC0415
+
+    return todo_of(one.reason, one.parameter, card) if one.reason is not None else ""
 
 
 def _row(one: Checked) -> tuple[str, ...]:

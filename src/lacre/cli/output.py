@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -25,13 +27,48 @@ def json_option(function: F) -> F:
     return click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")(function)
 
 
+_STEERING = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    "\ud800-\udfff\U000e0000-\U000e007f]"
+)
+"""Control characters but for tab and line feed; marks that turn the direction of writing (Unicode UAX 9) or are not
+seen; halves of characters. A terminal obeys them, and shows something else than was written."""
+
+
+def escaped(text: str) -> str:
+    """A text of a column, an item or a file as it may go on a terminal: what would steer it is seen instead.
+
+    Tabs and line feeds stay; an ending of lines with a carriage return becomes one without.
+
+    >>> escaped("C\\x1b[2K\\u202eD"), escaped("a\\r\\nb")
+    ('C\\\\x1b[2K\\\\u202eD', 'a\\nb')
+    """
+    return _STEERING.sub(_number, text.replace("\r\n", "\n"))
+
+
+def _number(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def _json_number(match: re.Match[str]) -> str:
+    """The same character in JSON's own writing."""
+    units = match[0].encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[place : place + 4]}" for place in range(0, len(units), 4))
+
+
 def print_json(result: object) -> None:
-    """Print a record, or a list or object of records, as indented JSON in UTF-8 with a line feed."""
+    """Print a record, or a list or object of records, as indented JSON in UTF-8 with a line feed.
+
+    Characters that would steer a terminal are written as JSON's escapes: the value is the same.
+    """
     import msgspec  # noqa: PLC0415 - only where something is printed
 
     sys.stdout.flush()
     text = msgspec.json.format(msgspec.json.encode(result), indent=2).decode()
-    sys.stdout.write(text + "\n")
+    sys.stdout.write(_STEERING.sub(_json_number, text) + "\n")
 
 
 def print_table(
@@ -71,9 +108,18 @@ def print_table(
     Console().print(table)
 
 
+def quoted(path: object) -> str:
+    """A path or word as a shell takes it, for a command that a message gives.
+
+    >>> quoted("runs/março 2")
+    "'runs/março 2'"
+    """
+    return shlex.quote(str(path))
+
+
 def say(text: str) -> None:
     """Print a remark on stderr, out of the result's way."""
-    click.echo(text, err=True)
+    click.echo(escaped(text), err=True)
 
 
 class LiveLine:

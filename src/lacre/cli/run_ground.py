@@ -34,10 +34,10 @@ def ready(
     if budget is not None:
         for card in cards:
             worst = worst_case(card, first_request(record, card, questions[0]), record.exchange)
-            if not budget and worst:
+            if worst > budget:
                 raise InputError(
                     "--budget",
-                    f"0 dollars allow no request: one to column '{card.id}' may cost up to US$ {worst:.4f}",
+                    f"{budget} dollars allow no request: one to column '{card.id}' may cost up to US$ {worst:.4f}",
                     "Give more, or see the requests with --dry-run",
                 )
     return {card.id: read_key(card, os.environ) for card in cards}
@@ -123,12 +123,33 @@ def questions_of_source(source: str) -> tuple[Question, ...]:
         workspace.benchmark(source)
         return questions_of(workspace.items(source), workspace.registry / source)
     path = Path(source)
+    _check_shape(path)
     imported = candidates(path)
     for remark in imported.remarks():
         say(f"{path}: {remark}.")
     return tuple(
         Question(id=item.id, payload=item.payload, images=path.parent)
         for item in sorted(imported.items, key=lambda item: item.id)
+    )
+
+
+def _check_shape(path: Path) -> None:
+    """Refuse a file whose rows are no items at all, once and with the shape of one that is.
+
+    Raises:
+        InputError: it lacks a column that every item needs.
+    """
+    from lacre.registry.tables import read_table  # noqa: PLC0415
+
+    columns = read_table(path).columns
+    if "id" in columns and {"stem", "payload"} & set(columns):
+        return
+    there = f"its rows have {', '.join(columns[:8])}" if columns else "its rows have no named columns"
+    raise InputError(
+        path,
+        f"is no file of items: {there}",
+        'Write rows such as {"id": "q1", "stem": "...", "options": {"A": "...", "B": "..."}, "key": "A"}, or a table '
+        "with these columns",
     )
 
 
@@ -158,6 +179,19 @@ def asked_by(record: RunRecord) -> tuple[Question, ...]:
     if record.asked is None:
         return questions
     return tuple(question for question in questions if question.id in set(record.asked))
+
+
+def checked_questions(record: RunRecord) -> tuple[Question, ...]:
+    """The questions of a run that is there: those that it began with.
+
+    Raises:
+        IntegrityError: an item came, went or changed.
+    """
+    from lacre.engine.plans import check_resumed  # noqa: PLC0415
+
+    questions = asked_by(record)
+    check_resumed(record, questions)
+    return questions
 
 
 def refuse_probe(folder: Path, record: RunRecord) -> None:

@@ -8,14 +8,15 @@ from typing import IO, TYPE_CHECKING
 
 import click
 
-from lacre.cli.output import LiveLine, print_json, print_table, say
+from lacre.cli.output import LiveLine, escaped, print_json, print_table, quoted, say
 from lacre.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from lacre.engine.costs import Cost, Count, Money
-    from lacre.engine.folders import RunFolder, Written
+    from lacre.engine.folders import Written
+    from lacre.engine.journal import Entry
     from lacre.engine.plans import Question, RunRecord
     from lacre.engine.runs import Progress, RunState
     from lacre.registry.columns import Column
@@ -42,6 +43,12 @@ def print_state(state: RunState) -> None:
         if column.unknown_ends:
             ends = ", ".join(f"{word} {count:,}" for word, count in column.unknown_ends.items())
             say(f"column '{column.column}': some answers ended for reasons that are not known: {ends}.")
+        if column.over_cap:
+            say(
+                f"column '{column.column}': {column.over_cap:,} replies are longer than the output cap of "
+                f"{column.cap:,} tokens, the longest {column.longest:,}: its server does not keep to the cap, and a "
+                "budget cannot count on it."
+            )
     say("The run is complete." if state.complete else "The run is NOT complete, and is not scored.")
 
 
@@ -62,7 +69,7 @@ def print_written(written: Written, on: IO[str]) -> None:
         instead = ", in the place of those of an earlier call" if path in written.replaced else ""
         click.echo(f"{path}: {written.rows[kind]:,} answers written{instead}.", file=on)
     for path in written.answers:
-        click.echo(f"Score them with: lacre score {path}", file=on)
+        click.echo(f"Score them with: lacre score {quoted(path)}", file=on)
 
 
 def print_record(record: RunRecord) -> None:
@@ -72,20 +79,42 @@ def print_record(record: RunRecord) -> None:
     click.echo(f"{record.items:,} items of {record.source} (sha256 {record.items_sha256}); {kinds}")
     for card in record.columns:
         cap = card.cap if card.cap is not None else "none"
-        click.echo(f"column {card.id}: {card.model}, effort {card.effort or 'not set'}, token cap {cap}")
+        click.echo(
+            escaped(f"column {card.id}: {card.model}, effort {card.effort or 'not set'}, token cap {cap}")
+        )
         for fact in card.vendor_adds:
-            click.echo(f"  the vendor adds: {fact.value} ({fact.source}, {fact.read})")
+            click.echo(escaped(f"  the vendor adds: {fact.value} ({fact.source}, {fact.read})"))
     for template in record.templates:
         click.echo(f"template {template.name} (sha256 {template.sha256})")
 
 
-def print_replies(folder: RunFolder, item: str, *, as_json: bool) -> None:
+def say_budget(state: RunState) -> None:
+    """Say how much of a budget is left to nobody: spent or set aside at its end, or exceeded."""
+    from decimal import Decimal  # noqa: PLC0415
+
+    if state.budget is None or state.spent is None:
+        return
+    budget, spent = Decimal(state.budget), Decimal(state.spent)
+    if spent > budget:
+        say(
+            f"The budget of US$ {budget} is exceeded: US$ {spent:.4f} are spent, US$ {spent - budget:.4f} more, for "
+            "replies told more tokens than their requests allow, or were billed in an earlier session."
+        )
+    elif state.budget_reached:
+        say(
+            f"Of the budget of US$ {budget}, US$ {spent:.4f} are spent, or may have been billed without a reply."
+        )
+
+
+def print_replies(journal: Iterable[Entry], item: str, *, as_json: bool) -> None:
     """Print the replies that hold for one item.
 
     Raises:
         InputError: it has none.
     """
-    found = [entry for task, entry in sorted(folder.settled().items()) if task.item == item]
+    from lacre.engine.journal import settled  # noqa: PLC0415
+
+    found = [entry for task, entry in sorted(settled(journal).items()) if task.item == item]
     if not found:
         raise InputError(f"item '{item}'", "has no reply in this run", "Check its id")
     if as_json:
@@ -94,8 +123,10 @@ def print_replies(folder: RunFolder, item: str, *, as_json: bool) -> None:
     for entry in found:
         part = f", part {entry.part}" if entry.part else ""
         reply = entry.reply
-        click.echo(f"--- {entry.column}, run {entry.repetition}{part}: {type(reply).__name__.lower()}")
-        click.echo(reply.detail if hasattr(reply, "detail") else reply.text)
+        click.echo(
+            escaped(f"--- {entry.column}, run {entry.repetition}{part}: {type(reply).__name__.lower()}")
+        )
+        click.echo(escaped(reply.detail if hasattr(reply, "detail") else reply.text))
 
 
 def cost_row(cost: Cost) -> tuple[str, ...]:
@@ -179,9 +210,31 @@ _TODO = {
 }
 
 
-def todo_of(reason: str) -> str:
-    """What to do about a column that was stopped, by the reason."""
+def todo_of(reason: str, parameter: str | None = None, card: Column | None = None) -> str:
+    """What to do about a column that was stopped, by the reason, and by the setting at fault on its card."""
+    if reason == "parameter" and card is not None:
+        return _todo_of_setting(parameter, card)
     return _TODO.get(reason, "Check its card.")
+
+
+def _todo_of_setting(parameter: str | None, card: Column) -> str:
+    from lacre.engine.dialects import CAP_NAMES  # noqa: PLC0415
+
+    if parameter is None:
+        return "Check endpoint and dialect on its card: every request has that part."
+    if card.cap is not None and parameter == (card.cap_name or CAP_NAMES[card.dialect]):
+        other = "max_tokens" if parameter != "max_tokens" else "max_completion_tokens"
+        return (
+            f"Correct its card: give cap_name the server's own name for the output cap, such as {other}, or cap a "
+            "value that it allows."
+        )
+    if parameter == card.effort_name:
+        return "Correct effort or effort_name on its card, or take both out."
+    if parameter in card.settings:
+        return (
+            f"Correct its card: take {parameter} out of settings, or give the value that the vendor allows."
+        )
+    return "This server cannot be asked not to keep what it is sent: choose another column."
 
 
 def print_requests(

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import click
 
 from lacre.cli.column import read_workspace_columns
-from lacre.cli.output import example, json_option, print_json, print_table, say
+from lacre.cli.output import example, json_option, print_json, print_table, quoted, say
 from lacre.cli.run_ground import (
-    asked_by,
+    checked_questions,
     chosen,
     dollars,
     exchange_given,
@@ -31,6 +31,7 @@ from lacre.cli.run_tables import (
     print_requests,
     print_state,
     print_written,
+    say_budget,
     todo_of,
 )
 from lacre.cli.sealed_ground import means_of, refuse_open, refuse_sealed, sealed_options
@@ -165,13 +166,11 @@ def resume(*, folder: Path, budget: str | None, failed: bool, as_json: bool, **m
         return resume_sealed(str(folder), budget, means_of(**means), again=failed, as_json=as_json)
     refuse_sealed(**means)
     from lacre.engine.folders import RunFolder  # noqa: PLC0415
-    from lacre.engine.plans import check_resumed  # noqa: PLC0415
 
     place = RunFolder.open(folder)
     record = place.record()
     refuse_probe(folder, record)
-    questions = asked_by(record)
-    check_resumed(record, questions)
+    questions = checked_questions(record)
     record = renewed(place, record)
     limit = dollars(budget) if budget is not None else dollars(record.budget)
     keys = ready(record.columns, record, questions, limit)
@@ -191,7 +190,8 @@ def status(folder: Path, as_json: bool) -> int:
     place = RunFolder.open(folder)
     record = place.record()
     refuse_probe(folder, record)
-    state = state_of(record, asked_by(record), place.entries())
+    questions = checked_questions(record)
+    state = state_of(record, questions, place.entries(), place.journal_path)
     if as_json:
         print_json({"run": record.id, "state": state})
     else:
@@ -213,13 +213,17 @@ def show(folder: Path, item: str | None, as_json: bool) -> None:
     """
     from lacre.engine.costs import costs  # noqa: PLC0415
     from lacre.engine.folders import RunFolder  # noqa: PLC0415
+    from lacre.engine.owned import own_entries  # noqa: PLC0415
 
     place = RunFolder.open(folder)
     record = place.record()
+    entries = place.entries()
+    if not record.stage.startswith("probe "):
+        entries = own_entries(entries, record, checked_questions(record), place.journal_path)
     if item is not None:
-        print_replies(place, item, as_json=as_json)
+        print_replies(entries, item, as_json=as_json)
         return
-    spent = costs(record.stage, record.columns, record.exchange, place.entries())
+    spent = costs(record.stage, record.columns, record.exchange, entries)
     if as_json:
         print_json({"record": record, "costs": spent})
         return
@@ -258,16 +262,16 @@ def answers(folder: Path, undecided: Literal["wrong", "failure"] | None, as_json
     place = RunFolder.open(folder)
     record = place.record()
     refuse_probe(folder, record)
-    questions = asked_by(record)
-    complete = state_of(record, questions, place.entries()).complete
-    written = write_answers(place, questions, complete=complete, undecided=undecided)
+    questions = checked_questions(record)
+    state = state_of(record, questions, place.entries(), place.journal_path)
+    written = write_answers(place, questions, complete=state.complete, undecided=undecided)
     if as_json:
         print_json(written)
     else:
         print_written(written, on=sys.stdout)
     if undecided is not None and not written.forced:
         say("No answer was undecided: --undecided changed nothing.")
-    _say_failed(written.wholly_failed, folder)
+    _say_failed(written.wholly_failed, state, folder)
     return int(Exit.FINDING if written.undecided and undecided is None else Exit.CLEAN)
 
 
@@ -292,6 +296,7 @@ def _work(
         say(f"{folder.journal_path}: a line was cut short by a crash; its reply is asked for again.")
     rules = run_rules()
     meter = Meter(sys.stderr.isatty())
+    resuming = f"lacre run resume {quoted(folder.path)}"
     going: Run | None = None
     try:
         going = Run(
@@ -305,6 +310,8 @@ def _work(
             budget=budget,
             again=again,
             on_progress=meter,
+            where=str(folder.journal_path),
+            todo=f"go on with: {resuming}",
         )
         state = going.work()
     except KeyboardInterrupt:
@@ -314,7 +321,7 @@ def _work(
                 f"{going.under_way:,} questions were under way: their replies are lost, and may be billed. "
                 "They are asked again."
             )
-        say(f"Every reply that came is kept. Go on with: lacre run resume {folder.path}")
+        say(f"Every reply that came is kept. Go on with: {resuming}")
         raise
     finally:
         meter.close()
@@ -332,26 +339,36 @@ def _work(
 
 def _ended(state: RunState, folder: RunFolder, wholly_failed: Sequence[str]) -> int:
     """The exit code of a run, and what to do about it when it is not complete or worth nothing."""
-    _say_failed(wholly_failed, folder.path)
+    _say_failed(wholly_failed, state, folder.path)
+    say_budget(state)
+    resuming = f"lacre run resume {quoted(folder.path)}"
     if state.complete:
         return int(Exit.COLUMN if wholly_failed else Exit.CLEAN)
     if state.budget_reached:
-        say(
-            f"The next request could exceed the budget. Go on with: lacre run resume {folder.path} --budget USD"
-        )
+        say(f"The next request could exceed the budget. Go on with: {resuming} --budget USD")
+    cards = {card.id: card for card in folder.record().columns}
     halted = [column.halted for column in state.columns if column.halted is not None]
     for halt in halted:
-        say(f"lacre: column '{halt.column}': {halt.detail}. {todo_of(halt.reason)}")
+        todo = todo_of(halt.reason, halt.parameter, cards.get(halt.column))
+        say(f"lacre: column '{halt.column}': {halt.detail}. {todo}")
     if halted:
-        say(f"What is done is kept. Go on with: lacre run resume {folder.path}")
+        say(f"What is done is kept. Go on with: {resuming}")
     return int(Exit.COLUMN if halted else Exit.INCOMPLETE)
 
 
-def _say_failed(columns: Sequence[str], folder: Path) -> None:
+def _say_failed(columns: Sequence[str], state: RunState, folder: Path) -> None:
     """One line for each column that was asked everything and gave nothing but failures."""
-    for column in columns:
+    for column in (column for column in state.columns if column.column in columns):
+        id, place = column.column, quoted(folder)
+        if column.truncated == column.done and column.cap is not None:
+            say(
+                f"lacre: column '{id}': every reply is cut short, so that its scores say nothing of it: most often by "
+                f"the output cap of {column.cap:,} tokens. See them with `lacre run show {place} --item ID`. A larger "
+                "cap asks otherwise: give it on the card, and start another run."
+            )
+            continue
         say(
-            f"lacre: column '{column}': every reply failed, so that its scores say nothing of it. See why with "
-            f"`lacre run show {folder} --item ID`, check its card with `lacre column check {column}`, then "
-            f"`lacre run resume {folder} --failed`."
+            f"lacre: column '{id}': every reply failed, so that its scores say nothing of it. See why with "
+            f"`lacre run show {place} --item ID`, check its card with `lacre column check {id}`, then "
+            f"`lacre run resume {place} --failed`."
         )

@@ -25,6 +25,7 @@ class Checked(Record, omit_defaults=False):
     Attributes:
         status: ``ok``, ``differs`` (it answered, and something is not as the card says), or ``failed``.
         why: what went wrong, in our words; none when it answered.
+        reason, parameter: why the column would be stopped, in one word, and the setting at fault.
         model: the model that the answer names.
         remarks: what a person should look at.
     """
@@ -32,6 +33,7 @@ class Checked(Record, omit_defaults=False):
     column: str
     status: Literal["ok", "differs", "failed"]
     why: str | None = None
+    reason: str | None = None
     parameter: str | None = None
     model: str | None = None
     finish: str | None = None
@@ -57,7 +59,13 @@ def checked(card: Column, found: Reply | Halt) -> Checked:
     """What a reply to the question shows."""
     match found:
         case Halt():
-            return Checked(column=card.id, status="failed", why=found.detail, parameter=found.parameter)
+            return Checked(
+                column=card.id,
+                status="failed",
+                why=found.detail,
+                reason=found.reason,
+                parameter=found.parameter,
+            )
         case Failed():
             return Checked(column=card.id, status="failed", why=found.detail, seconds=found.delivery.latency)
         case Answered() | Refused() | Truncated():

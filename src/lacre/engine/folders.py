@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from lacre import jsonl
 from lacre.engine.classify import Classification, classify_reply
 from lacre.engine.journal import Entry, FileSink, Replied, Task, entries, read_journal, settled
 from lacre.engine.plans import Question, Questions, RunRecord
-from lacre.errors import IncompleteError, InputError
+from lacre.errors import IncompleteError, InputError, remedy
 from lacre.registry.records import Record
 from lacre.scoring.outcomes import Answer, Outcome
 
@@ -109,7 +110,8 @@ class RunFolder:
         try:
             jsonl.write_bytes(self.record_path, content)
         except OSError as error:
-            raise InputError(self.record_path, f"cannot be written ({error.strerror})", "Make room") from None
+            what = f"cannot be written ({error.strerror})"
+            raise InputError(self.record_path, what, remedy(error)) from None
 
     def record(self) -> RunRecord:
         """The record of the run.
@@ -230,7 +232,7 @@ def write_answers(
     if not complete:
         raise IncompleteError(
             f"{folder.path}: the run is not complete, so that there is nothing to score. "
-            f"Go on with `lacre run resume {folder.path}`."
+            f"Go on with: lacre run resume {shlex.quote(str(folder.path))}"
         )
     found = decided(folder.settled(), questions, undecided=undecided)
     names = found.whole
@@ -246,7 +248,9 @@ def write_answers(
                 path.unlink(missing_ok=True)
     except OSError as error:
         raise InputError(
-            folder.path, f"the answers could not be written ({error.strerror})", "Make room and run again"
+            folder.path,
+            f"the answers could not be written ({error.strerror})",
+            f"{remedy(error)}, then: lacre run answers {shlex.quote(str(folder.path))}",
         ) from None
     return Written(
         answers=tuple(str(places[kind]) for kind in sorted(names)),

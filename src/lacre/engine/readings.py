@@ -271,10 +271,17 @@ def _error(
         return Broken(cause="server", detail=f"the server answered with status {status}", wait=wait)
     parameter = _parameter(codes, message, named, sent)
     if parameter is not None:
+        # A name that was not sent is no setting of the card's: it may be a word of the message.
+        mine = next((name for name in sent if parameter in (name, name.rpartition(".")[2])), None)
+        what = (
+            f"'{mine}' as the card gives it"
+            if mine
+            else "a part of the request that is no setting of the card"
+        )
         return Stopped(
             reason="parameter",
-            detail=f"the server does not take '{parameter}' as the card gives it (status {status})",
-            parameter=parameter,
+            detail=f"the server does not take {what} (status {status})",
+            parameter=mine,
         )
     return Broken(cause="rejected", detail=f"the server refused this request (status {status})")
 

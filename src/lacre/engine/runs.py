@@ -38,7 +38,17 @@ from lacre.engine.owned import own_entries
 from lacre.engine.plans import Chain, Questions, RunRecord, chains, compose
 from lacre.engine.replies import Failed, Reply
 from lacre.engine.reserves import Holds, Reserve
-from lacre.engine.states import ColumnState, Kind, Known, RunState, kind_of, odd_end, state, state_of
+from lacre.engine.states import (
+    ColumnState,
+    Kind,
+    Known,
+    RunState,
+    kind_of,
+    odd_end,
+    over_cap,
+    state,
+    state_of,
+)
 from lacre.errors import LacreError
 from lacre.registry.columns import Column, Exchange
 
@@ -100,6 +110,7 @@ class Run:
         """Read what earlier sessions left."""
         self._known: dict[Task, Known] = {}
         self._halted: dict[str, Halted] = {}
+        self._caps = {card.id: card.cap for card in self.cards}
         self._bills = {card.id: Bill(self.record.stage, card, self.record.exchange) for card in self.cards}
         self._streak: Counter[tuple[str, str]] = Counter()
         self._failed: dict[str, list[Chain]] = {card.id: [] for card in self.cards}
@@ -307,7 +318,8 @@ class Run:
         """Keep what is needed of a reply: little, for there may be very many."""
         kind = kind_of(entry.reply)
         text = entry.reply.text if kind == "answered" and entry.item in self._with_parts else None  # type: ignore[union-attr]
-        known = Known(kind, final or kind != "failed", text, entry.incomplete, odd_end(entry.reply))
+        over = over_cap(entry.reply, self._caps[entry.column])
+        known = Known(kind, final or kind != "failed", text, entry.incomplete, odd_end(entry.reply), over)
         if text is None:
             known = _SHARED.setdefault(known, known)
         self._known[entry.task] = known

@@ -24,6 +24,7 @@ class ColumnState(Record, omit_defaults=False):
 
     Attributes:
         unknown_ends: answers whose vendor gave a reason for their end that we do not know, or none, by its word.
+        cap, over_cap, longest: the output cap of the card, replies that tell more tokens, and the most that one told.
     """
 
     column: str
@@ -35,6 +36,9 @@ class ColumnState(Record, omit_defaults=False):
     incomplete_context: int
     halted: Halted | None
     unknown_ends: dict[str, int] = msgspec.field(default_factory=dict)
+    cap: int | None = None
+    over_cap: int = 0
+    longest: int | None = None
 
     @property
     def done(self) -> int:
@@ -58,13 +62,17 @@ class RunState(Record, omit_defaults=False):
 
 
 class Known(NamedTuple):
-    """What is known of a task: its kind, whether it is final, its text where a later part needs it, an odd end."""
+    """What is known of a task: its kind, whether it is final, its text where a later part needs it, an odd end.
+
+    ``over`` is the number of tokens of a reply that is longer than the cap.
+    """
 
     kind: Kind
     final: bool
     text: str | None = None
     incomplete: bool = False
     odd_end: str | None = None
+    over: int | None = None
 
 
 def kind_of(reply: Reply) -> Kind:
@@ -89,6 +97,12 @@ def odd_end(reply: Reply) -> str | None:
     return reply.raw_finish or "(none)"
 
 
+def over_cap(reply: Reply, cap: int | None) -> int | None:
+    """The tokens of a reply that tells more of them than the cap allows; none for all others."""
+    told = reply.usage.output
+    return told if cap is not None and told is not None and told > cap else None
+
+
 def state_of(
     record: RunRecord, questions: Iterable[Question], journal: Iterable[Entry], where: str | Path = ""
 ) -> RunState:
@@ -100,13 +114,19 @@ def state_of(
     where = where or f"journal of run {record.id}"
     known: dict[Task, Known] = {}
     halted: dict[str, Halted] = {}
+    caps = {card.id: card.cap for card in record.columns}
     for entry in own_entries(journal, record, questions, where):
         if isinstance(entry, Halted):
             halted[entry.column] = entry
         elif isinstance(entry, Replied):
             kind = kind_of(entry.reply)
             known[entry.task] = Known(
-                kind, entry.sweep or kind != "failed", None, entry.incomplete, odd_end(entry.reply)
+                kind,
+                entry.sweep or kind != "failed",
+                None,
+                entry.incomplete,
+                odd_end(entry.reply),
+                over_cap(entry.reply, caps[entry.column]),
             )
             # Somebody resumed it since, and it answers again.
             halted.pop(entry.column, None)
@@ -124,6 +144,7 @@ def state(
     """How far a run is whose columns each owe so many replies, of which this is known."""
     counts: dict[str, Counter[str]] = {card.id: Counter() for card in cards}
     odd: dict[str, Counter[str]] = {card.id: Counter() for card in cards}
+    over: dict[str, list[int]] = {card.id: [] for card in cards}
     unsettled = 0
     for task, one in known.items():
         if task.column in counts:
@@ -132,6 +153,8 @@ def state(
             unsettled += not one.final
             if one.odd_end is not None:
                 odd[task.column][one.odd_end] += 1
+            if one.over is not None:
+                over[task.column].append(one.over)
     states = tuple(
         ColumnState(
             column=card.id,
@@ -143,6 +166,9 @@ def state(
             incomplete_context=counts[card.id]["incomplete"],
             halted=halted.get(card.id),
             unknown_ends=dict(sorted(odd[card.id].items())),
+            cap=card.cap,
+            over_cap=len(over[card.id]),
+            longest=max(over[card.id], default=None),
         )
         for card in cards
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
 from decimal import Decimal, InvalidOperation
 from importlib.resources import files
 from pathlib import Path
@@ -188,14 +189,14 @@ class Columns(Record):
             raise RecordError("columns.toml", faults)
 
 
-def read_columns(path: Path) -> Columns:
+def read_columns(path: Path, *, latest: date | None = None) -> Columns:
     """The cards of a columns.toml, all of them good; none where there is no such file.
 
     Raises:
         InputError: the file may not be read or is not TOML.
         RecordError: a card says what it may not, or states a fact without its source; every one is listed.
     """
-    columns = usable_columns(path)
+    columns = usable_columns(path, latest=latest)
     if columns.bad:
         raise RecordError(path, [Fault(fault.line, fault.what, fault.todo) for fault in columns.bad])
     return columns
@@ -206,8 +207,10 @@ def default_columns_text() -> str:
     return files("lacre.registry").joinpath("columns.toml").read_text(encoding="utf-8")
 
 
-def usable_columns(path: Path) -> Columns:
+def usable_columns(path: Path, *, latest: date | None = None) -> Columns:
     """The good cards of a columns.toml, and what is wrong with the others; none where there is no such file.
+
+    ``latest`` is the latest day on which a fact can have been read; without it any day will do.
 
     Raises:
         InputError: the file may not be read or is not TOML.
@@ -221,19 +224,21 @@ def usable_columns(path: Path) -> Columns:
         for name in settings.values
         if name not in ("columns", "exchange")
     ]
-    exchange = _exchange(settings, faults)
+    exchange = _exchange(settings, faults, latest)
     rows = settings.values.get("columns", [])
     if not isinstance(rows, list):
         faults.append(Fault(settings.line(("columns",)), "columns is no list of cards", "Write [[columns]]"))
         rows = []
-    cards, bad = _cards(settings, rows)
+    cards, bad = _cards(settings, rows, latest)
     if faults:
         faults += [Fault(fault.line, fault.what, fault.todo) for fault in bad]
         raise RecordError(path, sorted(faults, key=lambda fault: fault.line))
     return Columns(columns=cards, exchange=exchange, bad=tuple(bad))
 
 
-def _cards(settings: Settings, rows: Sequence[Any]) -> tuple[dict[str, Column], list[CardFault]]:
+def _cards(
+    settings: Settings, rows: Sequence[Any], latest: date | None
+) -> tuple[dict[str, Column], list[CardFault]]:
     """The good cards by id, and all that is wrong with the others, by line."""
     cards: dict[str, Column] = {}
     bad: list[CardFault] = []
@@ -254,7 +259,7 @@ def _cards(settings: Settings, rows: Sequence[Any]) -> tuple[dict[str, Column], 
             continue
         found = [
             CardFault(id=card.id, line=line, what=f"column '{card.id}': {what}", todo=todo)
-            for what, todo in _complaints(card)
+            for what, todo in (*_complaints(card), *_unread(card, latest))
         ]
         if card.id in seen:
             what = f"column '{card.id}' is there already"
@@ -281,7 +286,7 @@ def is_amount(text: str) -> bool:
     return number.is_finite() and number >= 0
 
 
-def _exchange(settings: Settings, faults: list[Fault]) -> Exchange | None:
+def _exchange(settings: Settings, faults: list[Fault], latest: date | None) -> Exchange | None:
     value = settings.values.get("exchange")
     if value is None:
         return None
@@ -293,7 +298,8 @@ def _exchange(settings: Settings, faults: list[Fault]) -> Exchange | None:
         return None
     if not is_amount(exchange.brl_per_usd) or not Decimal(exchange.brl_per_usd):
         faults.append(Fault(line, "brl_per_usd is not a rate", 'Write it as "5.43"'))
-    faults.extend(Fault(line, f"exchange: {what}", todo) for what, todo in _unsourced(exchange))
+    complaints = (*_unsourced(exchange), *_not_yet(exchange.read, latest))
+    faults.extend(Fault(line, f"exchange: {what}", todo) for what, todo in complaints)
     return exchange
 
 
@@ -382,6 +388,19 @@ def _fact_complaints(card: Column) -> Iterator[Complaint]:
             amount = getattr(card.price, name)
             if amount is not None and not is_amount(amount):
                 yield f"price.{name} is not an amount", 'Write it as "0.15", for a million tokens'
+
+
+def _unread(card: Column, latest: date | None) -> Iterator[Complaint]:
+    """Facts that were read on a day that has not come."""
+    facts = (card.cutoff, card.price, card.retention, *card.vendor_adds)
+    days = {card.read, *(fact.read for fact in facts if fact is not None)}
+    for day in sorted(day for day in days if day is not None):
+        yield from _not_yet(day, latest)
+
+
+def _not_yet(day: str, latest: date | None) -> Iterator[Complaint]:
+    if latest is not None and is_dated(day, "day") and day > latest.isoformat():
+        yield f"read = '{day}' has not come yet", "Write the day on which the page was read"
 
 
 def _unsourced(fact: Cutoff | Price | SourcedFact | Exchange) -> Iterator[Complaint]:
