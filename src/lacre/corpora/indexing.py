@@ -311,10 +311,11 @@ def checked(folder: Path) -> Iterator[str]:
 def absence(source: Source) -> str:
     """Why the text of a shard cannot be read again as it was indexed; "" when it can.
 
-    What is not a local file is taken to be there until reading it fails.
+    A server is asked for the mark of its file. What is pinned to a revision, and what has no mark, is taken to be
+    there until reading it fails.
     """
     if source.file is None:
-        return ""
+        return _absence_at_address(source.shard)
     path = Path(source.shard.location)
     try:
         status = path.stat()
@@ -326,6 +327,19 @@ def absence(source: Source) -> str:
         return "" if sha256_of(path) == source.file.sha256 else "changed since it was indexed"
     except OSError as error:
         return error.strerror or "cannot be read"
+
+
+def _absence_at_address(shard: Shard) -> str:
+    if not shard.mark or shard.location.partition("://")[0] not in ("http", "https", "s3"):
+        return ""
+    from lacre.corpora.remote import Unreachable, filesystem, look  # noqa: PLC0415 - heavy
+
+    filesystem(shard.location).invalidate_cache()
+    try:
+        mark = look(shard.location).mark
+    except Unreachable as error:
+        return str(error).rstrip(".")
+    return "" if mark == shard.mark else "changed since it was indexed"
 
 
 def state_of(shard: Shard) -> FileState | None:
