@@ -358,8 +358,11 @@ def test_a_probe_whose_texts_were_edited_is_not_reported(server: Server, capsys:
     assert "the items are not those that it began with" in capsys.readouterr().err
 
 
-def test_nothing_is_asked_where_no_item_can_be(server: Server, capsys: Capture) -> None:
-    assert run(["probe", "completion", "--column", "mine", "--item", "of-2026-2"]) == Exit.BAD_INPUT
+def test_it_is_said_where_no_item_can_be_probed(server: Server, capsys: Capture) -> None:
+    asking = ["probe", "completion", "--column", "mine", "--item", "of-2026-2"]
+    assert run([*asking, "--dry-run"]) == Exit.CLEAN
+    assert "No item can be probed: controls and famous texts alone" in capsys.readouterr().err
+    assert run([*asking, "--without-famous"]) == Exit.BAD_INPUT
     assert "there is nothing to ask" in capsys.readouterr().err
     bare = [item.id for item in items("official") if isinstance(masked(item, "item"), str)]
     assert run(["probe", "options", "--column", "mine", "--item", bare[0]]) == Exit.BAD_INPUT

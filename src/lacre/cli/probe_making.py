@@ -93,6 +93,10 @@ def _remarks(probe: Probe, items: Sequence[Subject], judgeable: int, balance: Ba
     reasons = Counter(telling(cut(each.text, HALF), probe.phrases).why_not for each in items)
     told = [f"{judgeable:,} of {len(items):,} items of layer {probe.layer} can be probed"]
     told += [f"{count:,} cannot be probed: {reason}" for reason, count in sorted(reasons.items()) if reason]
+    if not judgeable:
+        told.append(
+            "No item can be probed: controls and famous texts alone tell how well the probe works, and cost requests"
+        )
     if balance.controls:
         told.append(
             f"{balance.controls:,} controls ({probe.controls_source}), of {balance.pool:,} that can be probed; "

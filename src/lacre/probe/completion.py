@@ -102,7 +102,7 @@ def asked(probe: Probe) -> tuple[Asked, ...]:
     """All prompts of a probe, in order; a rest that tells too little is not asked for.
 
     An item is asked for at every cut, and once more, neutrally, at half. Controls and famous texts are asked for as
-    items are, at half. Where no item can be asked for, nothing is: controls alone would cost money and tell nothing.
+    items are, at half.
     """
     found = []
     for subject in probe.subjects:
@@ -113,7 +113,7 @@ def asked(probe: Probe) -> tuple[Asked, ...]:
         # The first is the cut that decides: without it the others would tell nothing.
         if not prompts[0].telling.why_not:
             found += [each for each in prompts if not each.telling.why_not]
-    return tuple(found) if any(each.subject.role == "item" for each in found) else ()
+    return tuple(found)
 
 
 def _prompts(probe: Probe, role: str) -> Iterator[tuple[Prompt, int]]:
