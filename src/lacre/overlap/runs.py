@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lacre.overlap.kernel import CHUNK, GROWTH, PAD, milestones, scan, spans_between
+from lacre.overlap.places import word_places
 from lacre.overlap.rarest import align
 from lacre.overlap.sheets import wide
 from lacre.overlap.table import fold_table
@@ -341,29 +342,35 @@ class Page:
         begin = max(0, int(np.searchsorted(self.counts, first, side="left")) - 1)
         finish = min(int(np.searchsorted(self.counts, last, side="left")), len(self.counts) - 1)
         at, stop = int(self.places[begin]), int(self.places[finish])
-        room = 2 * (stop - at) + 128
-        words, starts, ends = np.empty(room, np.uint64), np.empty(room, np.int64), np.empty(room, np.int64)
-        letters = np.empty(GROWTH * (stop - at) + 128, np.uint8)
-        _, entries, parts = fold_table()
-        count = spans_between(
-            self.data,
-            np.uint64(self.low),
-            np.uint64(at),
-            np.uint64(stop),
-            np.uint64(self.high),
-            entries,
-            parts,
-            letters,
-            wide(letters),
-            words,
-            starts,
-            ends,
-            0,
-        )
-        self.starts, self.ends = starts[:count], ends[:count]
+        self.starts, self.ends = self._places(at, stop)
         # Numbered from the end: a word cut at the beginning may have nothing left behind the cut.
         self.last = int(self.counts[finish]) + int(self.cut[finish])
-        self.first = self.last - count
+        self.first = self.last - self.starts.size
+
+    def _places(self, at: int, stop: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Where the words of bytes [at, stop) of the data start and end, in the document."""
+        room = 2 * (stop - at) + 128
+        starts, ends = np.empty(room, np.int64), np.empty(room, np.int64)
+        table = fold_table()
+        count = word_places(self.data, self.low, at, stop, self.high, tuple(table), starts, ends)
+        if count < 0:
+            words, letters = np.empty(room, np.uint64), np.empty(GROWTH * (stop - at) + 128, np.uint8)
+            count = spans_between(
+                self.data,
+                np.uint64(self.low),
+                np.uint64(at),
+                np.uint64(stop),
+                np.uint64(self.high),
+                table.entries,
+                table.parts,
+                letters,
+                wide(letters),
+                words,
+                starts,
+                ends,
+                0,
+            )
+        return starts[:count], ends[:count]
 
 
 def _document_runs(
