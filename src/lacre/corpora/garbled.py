@@ -199,13 +199,7 @@ def _reason(line: bytes) -> str | None:
     if not _ANY.search(text):
         return None
     words = text.split()
-    bad = sum(_TOUCHING.search(word) is not None for word in words)
-    if (
-        bad >= 2
-        and bad >= len(words) * 0.3
-        and len(_INSIDE.findall(text)) >= 2
-        and len(set(_KINDS.findall(text))) >= 2
-    ):
+    if _symbols(text, words):
         return SYMBOLS
     hidden = len(_HIDDEN.findall(text))
     if hidden >= 3 and hidden >= len("".join(words)) * 0.15:
@@ -214,6 +208,15 @@ def _reason(line: bytes) -> str | None:
     if holes >= 2 and holes >= len(words) * 0.1 and _broken(text):
         return LOST
     return None
+
+
+def _symbols(text: str, words: list[str]) -> bool:
+    """Whether symbols stand for letters: in two words or more, of two kinds, and between letters twice."""
+    # Cheapest first: most lines that come here have no symbol at all.
+    if len(set(_KINDS.findall(text))) < 2 or len(_INSIDE.findall(text)) < 2:
+        return False
+    bad = sum(_TOUCHING.search(word) is not None for word in words)
+    return bad >= 2 and bad >= len(words) * 0.3
 
 
 _CONTROL = re.compile(rb"[\x01-\x08\x0e-\x1f]")
