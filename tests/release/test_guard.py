@@ -47,6 +47,7 @@ from lacre.errors import Exit, InputError, IntegrityError
 from lacre.registry.items import Candidate, Part, Payload
 from lacre.release.guard import Inspection, LeakError, inspect, inspect_files, refuse
 from lacre.release.guard_watch import EXCUSED, Exclusion, Excused, Watch, reviewers, watch
+from lacre.release.readings import columns
 from lacre.release.unpack import Budget, Unopened, pieces
 from lacre.sealing.vault import open_vault
 
@@ -653,3 +654,27 @@ def test_a_vault_whose_documents_are_of_no_known_form_is_refused(tmp_path: Path)
             change.keep(EXCUSED, b'{"item":3}\n')
         with pytest.raises(IntegrityError, match="of no known form"):
             watch(vault, None)
+
+
+WORDS = SECRET.split()
+TOKENS = [part for word in WORDS for part in ((f" {word[:3]}", word[3:]) if len(word) > 3 else (f" {word}",))]
+CUT: dict[str, tuple[str, str]] = {
+    "one word a record": ("a.jsonl", "".join(json.dumps({"t": word}) + "\n" for word in WORDS)),
+    "parts of words, with numbers": ("a.json", json.dumps([{"token": t, "p": -0.5} for t in TOKENS])),
+    "one word a field": ("a.json", json.dumps({f"k{n}": word for n, word in enumerate(WORDS)})),
+    "one word a row": ("a.csv", "\n".join(f"{n};{word}" for n, word in enumerate(WORDS))),
+}
+
+
+@pytest.mark.parametrize("name", CUT)
+def test_a_text_that_is_cut_into_words_one_to_a_record_or_a_row_is_found(name: str) -> None:
+    file, text = CUT[name]
+    assert kinds(text.encode(), file) == HIT
+    assert kinds(zipped(file, text)) == HIT
+
+
+def test_long_cells_and_empty_tables_are_not_read_by_columns() -> None:
+    long = "a" * 200_000
+    assert [*columns(b"", table=True)] == [*columns(b"[1]", table=False)] == []
+    assert [*columns(f"{long};b\n".encode(), table=True)] == []
+    assert [*columns(b",".join([b"a"] * 40_000) + b"," + long.encode(), table=True)] == []

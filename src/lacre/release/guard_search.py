@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-import msgspec
 import numpy as np
 
 from lacre.overlap.kernel import PAD
@@ -26,7 +25,7 @@ from lacre.release.guard_marks import (
 )
 from lacre.release.guard_wanted import Wanted, image_sha256
 from lacre.release.pictures import is_picture
-from lacre.release.readings import hidden, is_records, reread, valid, windows
+from lacre.release.readings import columns, hidden, is_json, is_records, json_values, reread, valid, windows
 from lacre.release.survey import CPF, ELEVEN, ID, MAIL, encoded, short_runs, survey, unquote
 from lacre.release.survey_kernel import Bytes, Places
 from lacre.release.unpack import Budget, Unopened, is_text, may_open, pieces
@@ -108,6 +107,14 @@ class Search:
                 self.text(part, piece.member, depth)
             if piece.whole:
                 self.cells(piece.content, piece.member, piece.member or name)
+            self.columns(piece.content, piece.member, piece.member or name)
+
+    def columns(self, content: bytes, member: str, name: str) -> None:
+        """Text that is cut into words, one to a record or a row."""
+        table = name.lower().endswith((".csv", ".tsv"))
+        if len(content) <= WHOLE and (table or content[:1] in (b"{", b"[")):
+            for text in columns(content, table=table):
+                self.words(np.frombuffer(text, np.uint8), member)
 
     def image(self, content: bytes, member: str) -> None:
         """Whether these bytes are those of a private image."""
@@ -274,25 +281,6 @@ class Search:
         if table:
             small = few_rows(content.decode("utf-8", "replace").splitlines(), self.rules)
         elif content.lstrip()[:1] in (b"{", b"["):
-            small = sum(few(value, self.rules) for value in _values(content))
+            small = sum(few(value, self.rules) for value in json_values(content))
         if small:
             self.seen.add(Seen(member, "", SMALL))
-
-
-def is_json(content: bytes) -> bool:
-    """Whether bytes are one JSON value."""
-    try:
-        msgspec.json.decode(content)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return False
-    return True
-
-
-def _values(content: bytes) -> Iterator[object]:
-    """The one value of a JSON text, or that of each line."""
-    if is_json(content):
-        yield msgspec.json.decode(content)
-        return
-    for line in content.split(b"\n"):
-        if line.strip() and is_json(line):
-            yield msgspec.json.decode(line)

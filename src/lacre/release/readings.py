@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import html
 import re
 import struct
@@ -95,6 +96,74 @@ def hidden(content: bytes) -> Iterator[bytes]:
             yield match[0].decode(encoding, "replace").encode("utf-8", "replace")
     for match in _UTF32.finditer(content):
         yield match[0].decode("utf-32-le", "replace").encode("utf-8", "replace")
+
+
+SHORT_VALUES = 16
+"""Mean bytes of a value and what parts it from the next, up to which values may be single words or parts of words."""
+_SAMPLE = 1 << 16
+
+
+def columns(content: bytes, *, table: bool) -> Iterator[bytes]:
+    """Short values of one field, or column, one behind another: a text may be cut so that each record has one word.
+
+    Joined as they are, and with blanks between them: parts of words bring their own. Values are short where there are
+    many quotes or delimiters for the bytes; other files give nothing, for their texts are read where they stand.
+
+    >>> [*columns(b'[{"n": 1, "t": "um"}, {"n": 2, "t": " dois"}]', table=False)]
+    [b'um dois', b'um  dois']
+    """
+    sample = content[:_SAMPLE]
+    marks = sample.count(b'"') // 2 if not table else sum(map(sample.count, (b",", b";", b"\t", b"\n")))
+    if marks * SHORT_VALUES < len(sample):
+        return
+    fields: dict[object, list[str]] = {}
+    if table:
+        text = content.decode("utf-8", "replace").splitlines()
+        delimiter = max(",;\t", key=text[0].count) if text else ","
+        try:
+            for row in csv.reader(text, delimiter=delimiter):
+                for number, cell in enumerate(row):
+                    fields.setdefault(number, []).append(cell)
+        except csv.Error:  # a cell of more than 128 KiB is no word
+            return
+    else:
+        for value in json_values(content):
+            _gather(value, "", fields)
+    joined = {between.join(v): None for v in fields.values() if len(v) > 1 for between in ("", " ")}
+    yield from (text.encode("utf-8", "replace") for text in joined)
+
+
+def _gather(value: object, name: str, fields: dict[object, list[str]]) -> None:
+    """Take in the texts of a JSON value by the name of their field."""
+    waiting = [(name, value)]
+    while waiting:
+        name, value = waiting.pop()
+        if isinstance(value, str):
+            fields.setdefault(name, []).append(value)
+            fields.setdefault(None, []).append(value)  # and all of them, whatever their fields
+        elif isinstance(value, dict):
+            waiting += reversed([(str(key), each) for key, each in value.items()])
+        elif isinstance(value, list):
+            waiting += reversed([(name, each) for each in value])
+
+
+def is_json(content: bytes) -> bool:
+    """Whether bytes are one JSON value."""
+    try:
+        msgspec.json.decode(content)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False
+    return True
+
+
+def json_values(content: bytes) -> Iterator[object]:
+    """The one value of a JSON text, or that of each line."""
+    if is_json(content):
+        yield msgspec.json.decode(content)
+        return
+    for line in content.split(b"\n"):
+        if line.strip() and is_json(line):
+            yield msgspec.json.decode(line)
 
 
 _ENDS_LINE = re.compile(
