@@ -37,6 +37,14 @@ def test_a_stamped_release_says_since_when_it_exists(
     assert run(["release", "build", "r2", *BUILD]) == Exit.CLEAN
     assert run(["release", "verify", "releases/r2", *roots]) == Exit.INTEGRITY
     assert "has no release.tsr" in capsys.readouterr().err
-    (workspace / "releases/r1/release.tsr").write_bytes(b"x")
+    stamp = workspace / "releases/r1/release.tsr"
+    good = stamp.read_bytes()
+    stamp.write_bytes(b"x")
+    assert run(["release", "verify", "releases/r1", *roots]) == Exit.INTEGRITY
+    assert "is no time stamp of release.dsse.json" in capsys.readouterr().out
+    # Of the right form, and not what the authority signed: that takes its certificate.
+    stamp.write_bytes(good[:-1] + bytes([good[-1] ^ 1]))
+    assert run(["release", "verify", "releases/r1"]) == Exit.FINDING
+    assert "who made it was not checked" in capsys.readouterr().out
     assert run(["release", "verify", "releases/r1", *roots]) == Exit.INTEGRITY
     assert "is no good time stamp" in capsys.readouterr().err

@@ -72,7 +72,10 @@ def test_a_time_stamp_is_fetched_where_there_is_one(
     server[1]["r/release.tsr"] = b"stamp"
     here = fetched(f"{server[0]}/r", tmp_path)
     assert (here / "release.tsr").read_bytes() == b"stamp"
-    assert verify(here).verdict == "integrity only"
+    outcome = verify(here)
+    assert [fault for check in outcome.checks for fault in check.faults] == [
+        "release.tsr: is no time stamp of release.dsse.json"
+    ]
 
 
 def test_a_file_that_was_changed_on_the_server_is_found(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -37,7 +38,17 @@ from lacre.registry.events import (
     event_name,
 )
 from lacre.release import verify as verifier
-from lacre.release.verify import LEDGER, STEERING, Bench, Line, canonical, order_faults, over_exposed
+from lacre.release.verify import (
+    ENVELOPE,
+    LEDGER,
+    STAMP,
+    STEERING,
+    Bench,
+    Line,
+    canonical,
+    order_faults,
+    over_exposed,
+)
 from lacre.rotation import exposure
 from lacre.rotation.beacon import DrandRound, LotteryDraw, source_name
 from lacre.rotation.drand import CHAINS
@@ -434,3 +445,25 @@ def test_what_people_decided_about_a_draw_is_told(tmp_path: Path) -> None:
     assert [*verifier.human_notes(tree, bench, 1)] == [
         "exemplo/1: 2 items not kept by vetting; people answer for them"
     ]
+
+
+def der(body: bytes) -> bytes:
+    """Bytes as one DER sequence."""
+    return b"\x30\x82" + len(body).to_bytes(2, "big") + body
+
+
+def test_what_is_called_a_time_stamp_and_is_none_is_found(story: Story) -> None:
+    files = story.small(2)
+    digest = hashlib.sha512(files[ENVELOPE]).digest()
+    good = verified({**files, STAMP: der(digest + b"x" * 300)})
+    assert good.verdict == "integrity only"
+    assert any("who made it was not checked" in note for note in good.notes)
+    for stamp in (b"", b"0", b"stamp", der(b"x" * 300), der(digest + b"x" * 300) + b"more", digest):
+        told = faults(verified({**files, STAMP: stamp}))
+        assert told == [f"{STAMP}: is no time stamp of {ENVELOPE}"]
+    assert (
+        "more than such a file can have"
+        in faults(verified({**files, STAMP: der(digest) + bytes(1 << 20)}))[0]
+    )
+    left = {name: content for name, content in files.items() if name != ENVELOPE}
+    assert "release.dsse.json: is missing" in faults(verified({**left, STAMP: der(digest)}))[0]

@@ -52,6 +52,7 @@ STATEMENT, PAYLOAD_TYPE = "https://in-toto.io/Statement/v1", "application/vnd.in
 
 MOST_PARSED = 1 << 30  # bytes of a file that is read whole; what is only hashed may be of any size
 MOST_ENVELOPE = 1 << 26
+MOST_STAMP = 1 << 20
 BLOCK = 1 << 20
 NOTHING = "0" * 64
 UTC = timezone.utc  # noqa: UP017 - Python 3.9 has no datetime.UTC
@@ -595,6 +596,23 @@ def claim_of(content: bytes, where: str) -> Claim:
     if not good or not isinstance(predicate, dict):
         raise Wrong(f"{where}: was changed: it is no signed statement")
     return found
+
+
+def is_stamp_of(stamp: bytes, content: bytes) -> bool:
+    """Whether a file has the form of an answer of RFC 3161 that names this content; no signature is looked at.
+
+    The stamp is the one file that nothing lists or signs for us: this keeps it from being a hiding place for others.
+
+    >>> is_stamp_of(b"\\x30\\x20" + hashlib.sha256(b"x").digest(), b"x"), is_stamp_of(b"anything", b"x")
+    (True, False)
+    """
+    if stamp[:1] != b"\x30" or len(stamp) < 2:
+        return False
+    # The length of one DER sequence: a byte, or as many bytes as the first says.
+    more = stamp[1] - 0x80 if stamp[1] > 0x80 else 0
+    length = int.from_bytes(stamp[2 : 2 + more], "big") if more else stamp[1]
+    names = any(hashlib.new(kind, content).digest() in stamp for kind in ("sha256", "sha384", "sha512"))
+    return names and len(stamp) == 2 + more + length
 
 
 # 6 The ledger: a chain of lines, each with the hash of the one before, some of them signed.
@@ -1778,6 +1796,12 @@ class Inspection:
             self.claim = claim_of(self.tree.read(ENVELOPE, MOST_ENVELOPE), ENVELOPE)
             if self.claim.subjects != {SUMS: self.package}:
                 faults.append(f"{SUMS}: was changed: the statement in {ENVELOPE} names another")
+        if STAMP in here:
+            if not is_stamp_of(self.tree.read(STAMP, MOST_STAMP), self.tree.read(ENVELOPE, MOST_ENVELOPE)):
+                faults.append(f"{STAMP}: is no time stamp of {ENVELOPE}")
+            self.notes.append(
+                f"{STAMP} names {ENVELOPE}; who made it was not checked: see the README for `openssl ts`"
+            )
         if self.claim is not None and not faults:
             self.hashing = Hashing(self.tree, self.sums, int(self.claim.predicate["package"]["bytes"]))
         beside = ", ".join(name for name in UNLISTED if name in here)
