@@ -489,6 +489,24 @@ def test_freshness_is_told_for_a_day_or_for_the_days_of_a_run(server: Server, ca
     assert "may have come out after the run, for: exame-de-exemplo-2026" in capsys.readouterr().err
 
 
+def test_freshness_names_a_column_of_a_run_that_has_not_replied(server: Server, capsys: Capture) -> None:
+    write_card(
+        server,
+        CARD.format(endpoint=server.endpoint("openai")).replace("mine", "shut").replace("local", "shut"),
+    )
+    server.script = lambda seen: Send(status=401) if seen.body["model"] == "shut" else Say(text="A")
+    asking = ["run", "start", "exemplo", "--item", "of-2026-1", "--out", "r"]
+    assert run([*asking, "--column", "mine", "--column", "shut"]) == Exit.COLUMN
+    capsys.readouterr()
+    assert run(["probe", "freshness", "--run", "r"]) == Exit.CLEAN
+    out, err = capsys.readouterr()
+    assert {line.split("\t")[5] for line in out.splitlines()[1:]} == {"mine"}
+    assert "No reply of shut is in these runs: nothing is said of it." in err
+    assert run([*asking[:-1], "s", "--column", "shut"]) == Exit.COLUMN
+    assert run(["probe", "freshness", "--run", "s"]) == Exit.BAD_INPUT
+    assert "no column has replied there" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
