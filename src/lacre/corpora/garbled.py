@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 
 from lacre.corpora.pieces import content, offsets
+from lacre.corpora.suspects import UPRIGHT_LINES, mark
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -160,8 +161,15 @@ class _Span(msgspec.Struct):
 def _spans(text: bytes) -> list[_Span]:
     """The unreadable lines of a text, neighbours joined."""
     lines = text.splitlines(keepends=True)
-    reasons = [_reason(line) for line in lines]
-    _upright(lines, reasons)
+    marked = np.zeros(len(lines) + 1, np.bool_)
+    is_upright = mark(np.frombuffer(text, np.uint8), marked)
+    reasons: list[str | None] = [None] * len(lines)
+    for at in np.flatnonzero(marked).tolist():
+        reasons[at] = _reason(lines[at])
+    if is_upright:
+        _upright(lines, reasons)
+    if not any(reasons):
+        return []
     _neighbours(lines, reasons)
     spans: list[_Span] = []
     at = 0
@@ -236,7 +244,10 @@ def _upright(lines: list[bytes], reasons: list[str | None]) -> None:
         while end < len(lines) and len(letter := lines[end].strip()) == 1 and letter.isalnum():
             letters.add(letter.upper())
             end += 1
-        if end - start >= 12 and len({letter for letter in letters if letter.isalpha()} - _KEY) >= 3:
+        if (
+            end - start >= UPRIGHT_LINES
+            and len({letter for letter in letters if letter.isalpha()} - _KEY) >= 3
+        ):
             reasons[start:end] = [UPRIGHT] * (end - start)
         start = max(end, start + 1)
 
