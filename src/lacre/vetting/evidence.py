@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 
 from lacre.corpora.batches import Shard, TextBatch
 from lacre.overlap.runs import Run, buffers, covered
@@ -115,13 +116,31 @@ def _best(documents: dict[DocumentKey, list[Place]]) -> dict[DocumentKey, list[P
 
 
 class _Match(NamedTuple):
-    """A run at its place in the whole document."""
+    """A run at its place in the whole document.
+
+    What stands around it is cut from ``page``, the text that was read, only when it is asked for: most matches are
+    counted and forgotten.
+    """
 
     run: Run
     start: int
     end: int
-    excerpt: Excerpt
-    around: bytes
+    page: npt.NDArray[np.uint8] | None
+    excerpt: Excerpt = Excerpt("", "", "")
+    around: bytes = b""
+
+    def told(self) -> _Match:
+        """The same match with its excerpt and what is around it, and without the page."""
+        if self.page is None:
+            return self
+        page, start, end = self.page, self.run.start, self.run.end
+        excerpt = Excerpt(
+            _text(page[max(0, start - AROUND) : start].tobytes()),
+            _text(page[start:end].tobytes()),
+            _text(page[end : end + AROUND].tobytes()),
+        )
+        around = page[max(0, start - AROUND_SETTING) : end + AROUND_SETTING].tobytes()
+        return _Match(self.run, self.start, self.end, None, excerpt, around)
 
 
 class Gathering:
@@ -146,19 +165,15 @@ class Gathering:
         for run in runs:
             low, high = int(pages.offsets[run.document]), int(pages.offsets[run.document + 1])
             page = pages.data[low:high]
-            excerpt = Excerpt(
-                _text(page[max(0, run.start - AROUND) : run.start].tobytes()),
-                _text(page[run.start : run.end].tobytes()),
-                _text(page[run.end : run.end + AROUND].tobytes()),
-            )
             shift = int(batch.starts[run.document])
             number = int(numbers[run.document])
             self.names[number] = batch.documents[run.document]
-            around = page[max(0, run.start - AROUND_SETTING) : run.end + AROUND_SETTING].tobytes()
-            match = _Match(run, run.start + shift, run.end + shift, excerpt, around)
+            match = _Match(run, run.start + shift, run.end + shift, page)
             self.matches[run.item, run.sentence, number].append(match)
         # Only the last document can go on in the next batch: memory holds one batch, however many matches.
         self._settle(self.documents)
+        for key, matches in self.matches.items():
+            self.matches[key] = [match.told() for match in matches]
 
     def found(self) -> Found:
         """What was gathered, with the coverage of each document; what two pieces share counts once."""
@@ -206,6 +221,7 @@ class Gathering:
         self, key: tuple[int, bool, int], coverage: float, match: _Match, neighbours: _Neighbours
     ) -> Place:
         item, sentence, number = key
+        match = match.told()
         return Place(
             item=item,
             sentence=sentence,
@@ -266,6 +282,7 @@ def _same_text(one: _Match, other: _Match) -> bool:
 
 def _one(last: _Match, match: _Match) -> _Match:
     """Two views of one match as one; ``match`` does not start before ``last``."""
+    last, match = last.told(), match.told()
     # Whichever view has more text around it was cut less at the edge of its piece.
     around = max(last.around, match.around, key=len)
     if match.end <= last.end:
@@ -274,7 +291,7 @@ def _one(last: _Match, match: _Match) -> _Match:
     # The tail of the second match that lies beyond the first.
     tail = match.excerpt.matched.encode()[last.end - match.start :].decode("utf-8", "ignore")
     excerpt = Excerpt(last.excerpt.before, last.excerpt.matched + tail, match.excerpt.after)
-    return _Match(run, last.start, match.end, excerpt, around)
+    return _Match(run, last.start, match.end, None, excerpt, around)
 
 
 def _text(content: bytes) -> str:
