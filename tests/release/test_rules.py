@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 from collections.abc import Callable, Sequence
@@ -438,12 +439,19 @@ def test_what_people_decided_about_a_draw_is_told(tmp_path: Path) -> None:
     notes = " ".join(verified(read(Path(release(play, "r1").folder))).notes)
     assert "exemplo/1: 1 of 8 items were made to open whatever the draw said: 1 for leak" in notes
     assert "exemplo/1: made void after it was frozen, when its draw could be known: p0002" in notes
-    frozen = {"round": "exemplo/1", "items": [], "waived": ["a", "b"]}
+    frozen = {
+        "round": "exemplo/1",
+        "items": [],
+        "waived": ["a", "b"],
+        "settings": {"rules.toml": HASH, "x": HASH},
+    }
     content = sign(Statement(subject=(), predicate_type=verifier.FREEZE, predicate=frozen), play.key)
     bench = Bench("exemplo", splits=[Line(9, "", {"freeze": HASH})])
-    tree = held({f"{bench.folder(1)}/freeze.dsse.json": content})
+    sums = verifier.sums_bytes({"registry/rules.toml": HASH})
+    tree = held({f"{bench.folder(1)}/freeze.dsse.json": content, verifier.SUMS: sums})
     assert [*verifier.human_notes(tree, bench, 1)] == [
-        "exemplo/1: 2 items not kept by vetting; people answer for them"
+        "exemplo/1: 2 items not kept by vetting; people answer for them",
+        "exemplo/1: not in here as they were when it was frozen: x",
     ]
 
 
@@ -467,3 +475,18 @@ def test_what_is_called_a_time_stamp_and_is_none_is_found(story: Story) -> None:
     )
     left = {name: content for name, content in files.items() if name != ENVELOPE}
     assert "release.dsse.json: is missing" in faults(verified({**left, STAMP: der(digest)}))[0]
+
+
+def test_a_release_is_not_made_before_its_own_ledger_ends(story: Story) -> None:
+    files, key = story.small(2), story.play.key
+    told = faults(verified(resigned(files, key, at="2020-01-01T00:00:00Z")))
+    assert told == ["release.dsse.json: says that it was made before the last line of its ledger"]
+    older = f"previous/exemplo-1/{ENVELOPE}"
+    claim = json.loads(base64.b64decode(json.loads(files[older])["payload"]))
+    again = Statement(
+        subject=claim["subject"],
+        predicate_type=verifier.RELEASE,
+        predicate={**claim["predicate"], "at": "2020-01-01T00:00:00Z"},
+    )
+    told = faults(verified(resigned({**files, older: sign(again, key)}, key)))
+    assert "is not the release that line" in told[0]

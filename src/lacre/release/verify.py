@@ -213,6 +213,15 @@ def parsed(content: bytes, where: str, *, strict: bool = True) -> Json:
     return value
 
 
+def json_lines(content: bytes) -> Iterator[Json]:
+    """The values of JSON lines, in whatever way they are written; decoded at once, which is quicker than line by line.
+
+    >>> list(json_lines(b'{"a": 1}\\n'))
+    [{'a': 1}]
+    """
+    return (json.loads(line) for line in content.decode().split("\n") if line)
+
+
 def merkle_root(leaves: Sequence[bytes]) -> str:
     """The root of the Merkle tree over leaves in their order, as 64 hex digits."""
     if not leaves:
@@ -799,6 +808,7 @@ class Bench:
         freezes, splits, replaced, shown, begun, waivers: lines about freezes, draws, corrections, showings, runs
             and signed waivers, in order. ``again``: what is wrong with lines that say a thing a second time.
         sealed: rows that stand in the list of commitments; ``openings``: what opened, by closing; ``rows``: all.
+        public: items of files of the open layer that were read already.
         leaves: each row in canonical form, by id, as a leaf of the tree.
     """
 
@@ -815,6 +825,7 @@ class Bench:
     begun: list[Line] = field(default_factory=list)
     waivers: list[Line] = field(default_factory=list)
     again: list[str] = field(default_factory=list)
+    public: dict[str, list[Json]] = field(default_factory=dict)
     sealed: dict[str, Json] = field(default_factory=dict)
     openings: dict[int, list[Json]] = field(default_factory=dict)
     rows: dict[str, Json] = field(default_factory=dict)
@@ -1105,7 +1116,8 @@ def open_layer_faults(bench: Bench, tree: Tree) -> Iterator[str]:
     for number, opened in bench.openings.items():
         where = f"registry/{bench.name}/open/closing-{number:04d}.jsonl"
         try:
-            lines = [json.loads(line) for line in tree.read(where).splitlines()]
+            # Kept, for the rows that people load are held to them.
+            lines = bench.public[where] = list(json_lines(tree.read(where)))
             items = {item["id"]: item for item in lines}
         except (ValueError, KeyError, TypeError):
             yield f"{where}: holds something else than items"
@@ -1130,18 +1142,26 @@ def flat_faults(bench: Bench, tree: Tree) -> Iterator[str]:
         where, folder = f"data/{bench.name}/{layer}.jsonl", f"registry/{bench.name}/{layer}/"
         names = [n for n in tree.files if n.startswith(folder) and n.endswith(".jsonl") and n.count("/") == 3]
         try:
-            items = [json.loads(line) for name in names for line in tree.read(name).splitlines()]
-            rows = [json.loads(line) for line in tree.read(where).splitlines()] if where in tree.files else []
-            told = {item["id"]: _item_says(item) for item in items}
-            said = {row["id"]: _row_says(row) for row in rows}
+            items = [item for name in names for item in _items_of(bench, tree, name)]
+            told = {item["id"]: item for item in items}
+            said, count, other = set(), 0, []
+            for row in json_lines(tree.read(where)) if where in tree.files else ():
+                count += 1
+                said.add(row["id"])
+                if row["id"] not in told or _row_says(row) != _item_says(told[row["id"]]):
+                    other.append(row["id"])
         except (ValueError, KeyError, TypeError, AttributeError):
             yield f"{where}: holds something else than rows of items, or {folder} something else than items"
             continue
-        if len(said) < len(rows) or len(told) < len(items):
+        if len(said) < count or len(told) < len(items):
             yield f"{where}, or {folder}: an item stands there twice"
-        for id in sorted(set(told) | set(said)):
-            if told.get(id) != said.get(id):
-                yield f"{where}: item '{id}' is not what {folder} says"
+        for id in sorted({*other, *(id for id in told if id not in said)}):
+            yield f"{where}: item '{id}' is not what {folder} says"
+
+
+def _items_of(bench: Bench, tree: Tree, name: str) -> list[Json]:
+    """The items of a file, which may have been read before."""
+    return bench.public.pop(name, None) or list(json_lines(tree.read(name)))
 
 
 def _item_says(item: Json) -> tuple[object, ...]:
@@ -1552,6 +1572,11 @@ def human_notes(tree: Tree, bench: Bench, number: int) -> Iterator[str]:
         yield f"{name}: {number_of(len(frozen['waived']), 'item')} not kept by vetting; people answer for them"
     split = bench.splits[number - 1]
     froze = [line.seq for line in bench.freezes if line.event["freeze"] == split.event["freeze"]]
+    settings = frozen.get("settings", {}) if number == len(bench.splits) else {}
+    sums = read_sums(tree.read(SUMS)) if settings else {}
+    other = sorted(place for place, digest in settings.items() if sums.get(f"registry/{place}") != digest)
+    if other:
+        yield f"{name}: not in here as they were when it was frozen: {', '.join(other)}"
     late = sorted(id for id, (line, _) in bench.voids.items() if froze and froze[0] < line < split.seq)
     if late:
         yield f"{name}: made void after it was frozen, when its draw could be known: {', '.join(late)}"
@@ -1585,7 +1610,12 @@ def earlier_releases(tree: Tree, ledger: Ledger) -> list[Earlier]:
         refuse_other_release(claim, ledger, package, name)
         said = claim.predicate["previous"]
         before = {"release": found[-1].name, "package": found[-1].package} if found else None
-        if package != event["package"] or said != before or claim.predicate["ledger"]["lines"] >= line:
+        if (
+            package != event["package"]
+            or claim.predicate["at"] != ledger.lines[line - 1].at
+            or said != before
+            or claim.predicate["ledger"]["lines"] >= line
+        ):
             raise Wrong(f"{where}: is not the release that line {line} of the ledger names")
         lists = {}
         for bench in sorted(claim.predicate["benchmarks"]):
@@ -1833,6 +1863,8 @@ class Inspection:
         ledger = self._ledger()
         claim = self._claim()
         refuse_other_release(claim, ledger, self.package, None)
+        if claim.predicate["at"] < ledger.lines[-1].at:
+            raise Wrong(f"{ENVELOPE}: says that it was made before the last line of its ledger")
         if claim.predicate["ledger"]["lines"] != len(ledger.lines):
             raise Wrong(f"{LEDGER}: is not the one that was signed: lines were added")
         key = ledger.keys[claim.keyid]
