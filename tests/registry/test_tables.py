@@ -165,11 +165,11 @@ ZST = zstandard.ZstdCompressor(write_checksum=True).compress(as_jsonl(ROWS) * 50
     [
         ("a.jsonl", b"", "no items: the file is empty. Give a file with at least one item"),
         ("a.jsonl", b" \n\n", "no items: the file is empty"),
-        ("a.jsonl.gz", gzip.compress(as_jsonl(ROWS))[:-9], "the archive is cut short"),
+        ("a.jsonl.gz", gzip.compress(as_jsonl(ROWS), mtime=0)[:-9], "the archive is cut short"),
         ("a.jsonl.zst", ZST[:-5], "the archive is cut short"),
         ("a.jsonl.bz2", bz2.compress(as_jsonl(ROWS))[:-5], "the archive is cut short"),
         ("a.jsonl.xz", lzma.compress(as_jsonl(ROWS))[:-5], "the archive is cut short"),
-        ("a.jsonl.gz", gzip.compress(as_jsonl(ROWS)) + b"rest", "is damaged"),
+        ("a.jsonl.gz", gzip.compress(as_jsonl(ROWS), mtime=0) + b"rest", "is damaged"),
         ("a.jsonl.zst", ZST[:20] + b"xx" + ZST[22:], "is damaged|cut short"),
         ("a.json", b'[{"id":1},', "is not JSON"),
         ("a.json", b"7", "is not a list of items"),
