@@ -1863,10 +1863,10 @@ class Inspection:
         ledger = self._ledger()
         claim = self._claim()
         refuse_other_release(claim, ledger, self.package, None)
-        if claim.predicate["at"] < ledger.lines[-1].at:
-            raise Wrong(f"{ENVELOPE}: says that it was made before the last line of its ledger")
         if claim.predicate["ledger"]["lines"] != len(ledger.lines):
             raise Wrong(f"{LEDGER}: is not the one that was signed: lines were added")
+        if claim.predicate["at"] < ledger.lines[-1].at:
+            raise Wrong(f"{ENVELOPE}: says that it was made before the last line of its ledger")
         key = ledger.keys[claim.keyid]
         body = b"".join(
             line for line in self.tree.read(KEY).splitlines() if b"-" not in line and b" " not in line
