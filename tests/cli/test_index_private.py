@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.sealing.faults import MARKER
 from tests.cli.test_vault import QUESTIONS
+from tests.sealing.faults import MARKER
 
 from lacre.cli import run
 from lacre.errors import Exit
