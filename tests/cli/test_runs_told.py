@@ -1,4 +1,4 @@
-"""What `lacre run` and `lacre column check` say when something is wrong: figures, advice that fits, no control codes."""
+"""What `lacre run` and `lacre column check` say when something is wrong: figures, fitting advice, no control codes."""
 
 from __future__ import annotations
 
