@@ -9,6 +9,7 @@ programs on the same texts, 60 MB of them when --size does not say otherwise.
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import resource
 import subprocess
@@ -79,8 +80,10 @@ def words_and_grams(shard: Shard, table: ItemIndex) -> None:
 
 def whole(listing: list[Shard], table: ItemIndex) -> None:
     """The vetting's own work on every shard, in this thread."""
+    gc.freeze()  # as lacre.vetting.scan does
     for shard in listing:
         scan_shard(table, shard, 0.75)
+    gc.unfreeze()
 
 
 EVEN_BYTES = 3 << 20

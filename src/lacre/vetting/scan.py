@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -283,6 +284,8 @@ def _work_off(jobs: Sequence[_Job], desk: _Desk) -> None:
         waiting[work] = job
         work.add_done_callback(done.put)
 
+    # Of many items there are many objects, none of which goes while we scan: a collection need not look at them.
+    gc.freeze()
     try:
         desk.crew.begin(desk.items, desk.align_from, desk.tally)
         for job in jobs:
@@ -306,3 +309,5 @@ def _work_off(jobs: Sequence[_Job], desk: _Desk) -> None:
         for work in waiting:
             work.cancel()
         raise
+    finally:
+        gc.unfreeze()
