@@ -18,6 +18,10 @@ from lacre.release.shapes import meanings
 from lacre.release.statement import Release
 from lacre.rotation.records import CellCount, DrawRecord, Frozen, FrozenItem, Leaving, Opened
 from lacre.scoring.outcomes import Answer
+from lacre.sealed.cells import Cell
+from lacre.sealed.counts import Bounded, Exact, Withheld
+from lacre.sealed.records import PublicRun, RoundTables
+from lacre.sealed.scores import OpenedScore, Said, Score
 from lacre.sealing.commitments import Row
 
 FILES: tuple[tuple[str, str, tuple[type[msgspec.Struct], ...]], ...] = (
@@ -42,6 +46,16 @@ FILES: tuple[tuple[str, str, tuple[type[msgspec.Struct], ...]], ...] = (
         "The closings: `freeze.dsse.json` (signed; its predicate is a Frozen), `randomness.json` as its source"
         " publishes it, `draw.json`, `openings.jsonl`.",
         (Frozen, FrozenItem, Leaving, DrawRecord, CellCount, Opened),
+    ),
+    (
+        "registry/<benchmark>/private/runs/*.json and private/tables/*.json",
+        "Sealed runs: counts in approved cells; which cells those are in a round.",
+        (PublicRun, Exact, Bounded, Withheld, RoundTables, Cell),
+    ),
+    (
+        "registry/<benchmark>/rounds/<number>/scores-opened.jsonl",
+        "Scores of sealed runs on the items that opened, with what proves them and the replies behind them.",
+        (OpenedScore, Score, Said),
     ),
     ("registry/ledger.jsonl", "What happened, one event a line.", (Line, *get_args(Event))),
     (

@@ -24,6 +24,8 @@ APART: dict[str, str] = {
     "code/*": "it is program code, which never holds the canary",
     LEDGER: "each line is fixed by the next",
     "registry/*/private/commitments.jsonl": "its rows are fixed by the ledger, and hold no text",
+    "registry/*/private/runs/*.json": "it is fixed by the ledger, and holds counts only",
+    "registry/*/private/tables/*.json": "it is fixed by the ledger, and holds ids only",
     "registry/*/rounds/*/*freeze.dsse.json": "it is signed, and holds no text",
     "registry/*/rounds/*/freeze.tsr": "it is a time stamp",
     "registry/*/rounds/*/draw.json": "it is fixed by the ledger, and holds no text",
