@@ -28,7 +28,7 @@ from tests.engine.server.__main__ import mixed
 
 from lacre.engine.budgets import Budget, BudgetReachedError
 from lacre.engine.costs import costs
-from lacre.engine.journal import Halted, entries
+from lacre.engine.journal import Halted, Replied, entries
 from lacre.engine.messages import NO_ANSWER
 from lacre.engine.plans import Repetitions, check_questions, check_resumed, items_digest
 from lacre.engine.replies import Answered, Failed
@@ -370,7 +370,7 @@ def test_replies_go_where_the_sink_says() -> None:
         assert going.work().complete
     kept = list(entries(memory.lines(), "memory"))
     assert len(kept) == 5
-    assert all(isinstance(entry.reply, Answered) for entry in kept if not isinstance(entry, Halted))
+    assert all(isinstance(entry.reply, Answered) for entry in kept if isinstance(entry, Replied))
 
 
 def test_costs_stand_in_dollars_and_reais(tmp_path: Path) -> None:

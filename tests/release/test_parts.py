@@ -100,7 +100,9 @@ def test_a_draw_is_that_of_the_program(found: list[Ticket], seed: bytes, share: 
 
 
 def test_the_chains_of_drand_are_those_of_the_program() -> None:
-    assert {chain.hash: (chain.genesis, chain.period, chain.name) for chain in CHAINS.values()} == verifier.DRAND
+    assert {
+        chain.hash: (chain.genesis, chain.period, chain.name) for chain in CHAINS.values()
+    } == verifier.DRAND
 
 
 NAMES = st.lists(st.from_regex(r"[A-Za-z0-9._][A-Za-z0-9._-]{0,30}", fullmatch=True), min_size=1, max_size=6)

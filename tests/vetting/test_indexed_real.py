@@ -1,4 +1,4 @@
-"""By index and by scan the same items drop, on real corpora with all real items; they need LACRE_TEST_DATA."""
+"""By index and by scan the same items drop: real corpora, every twelfth real item; they need LACRE_TEST_DATA."""
 
 from __future__ import annotations
 
@@ -57,7 +57,8 @@ class Both:
 
 @cache
 def both(root: Path, place: Path) -> Both:
-    items = candidates(root / "items" / "items.jsonl.gz").items
+    # Every item at once would read nearly every block, and take twenty minutes.
+    items = candidates(root / "items" / "items.jsonl.gz").items[::12]
     with ThreadPoolExecutor(2) as executor:
         by_index = vet(items, [], RULES, executor=executor, lookup=Lookup.open([place], workers=2))
         by_scan = vet(items, [str(root / "corpora")], RULES, executor=executor)
@@ -88,7 +89,7 @@ def test_the_index_takes_less_than_0_35_bytes_a_byte(root: Path, tmp_path: Path)
 
 def test_findings_of_thirteen_words_are_the_same(root: Path, place: Path) -> None:
     found = both(root, place)
-    assert len(runs(found.scan, 13)) > 3_900
+    assert len(runs(found.scan, 13)) > 300
     assert runs(found.index, 13) == runs(found.scan, 13)
 
 
@@ -102,7 +103,7 @@ def test_the_items_that_drop_by_words_in_a_row_are_the_same(root: Path, place: P
         }
         for vetting in (found.index, found.scan)
     ]
-    assert len(by_run[1]) > 2_900
+    assert len(by_run[1]) > 200
     assert by_run[0] == by_run[1]
 
 

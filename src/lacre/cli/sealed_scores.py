@@ -17,8 +17,10 @@ from lacre.cli.sealed_ground import Means, run_named, standing, under_way
 from lacre.errors import Exit, IntegrityError
 
 if TYPE_CHECKING:
+    from lacre.registry.items import Payload
     from lacre.sealed.checking import Evidence, RunCheck, ScoreCheck
     from lacre.sealed.protection import Shield
+    from lacre.sealed.scores import OpenedScore
 
 _BENCHMARK = click.option(
     "--benchmark", metavar="NAME", help="Which one, where the workspace has more than one."
@@ -211,7 +213,8 @@ def _evidence(place: Place, key: str | None) -> Evidence:
     if key is not None and (first is None or first.key.fingerprint != key):
         raise IntegrityError(f"{path}: its first key is not the one you trust. It is another's ledger.")
     rows = {row.id: row for row in public.rows}
-    payloads, scores = {}, []
+    payloads: dict[str, Payload] = {}
+    scores: list[OpenedScore] = []
     for number in range(1, public.history.closed + 1):
         for each in public.openings(number):
             opening = Opening(id=each.id, nonce=each.nonce, payload=each.payload)

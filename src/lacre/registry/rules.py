@@ -299,20 +299,7 @@ def _out_of_range(rules: Rules) -> Iterator[tuple[tuple[str, str], str, str]]:
     ):
         if not _is_share(text):
             yield keys, "is not a share", "Write a fraction between 0 and 1, such as 2/5"
-    if not 1 <= rounds.months <= MOST_MONTHS:
-        yield (
-            ("rounds", "months"),
-            f"is not between 1 and {MOST_MONTHS}",
-            "Give the months that a round lasts",
-        )
-    if rounds.age_cap < 1:
-        yield ("rounds", "age_cap"), "is below 1", "Give the closings that an item may stay private through"
-    if rounds.exposure_cap < 0:
-        yield ("rounds", "exposure_cap"), "is negative", "Give a number of showings, or 0 for no cap"
-    if rounds.draw_days < 0:
-        yield ("rounds", "draw_days"), "is negative", "Give the days in which a draw must be carried out"
-    if rounds.private_size < 0:
-        yield ("rounds", "private_size"), "is negative", "Give a number of items, or 0 for as many as now"
+    yield from _rounds_out_of_range(rounds)
     if not 1 <= vetting.review_from <= vetting.n:
         yield ("vetting", "review_from"), "is not between 1 and n", "A review starts below a drop"
     if not 0 < vetting.rare_review <= vetting.rare_drop <= 1:
@@ -330,6 +317,23 @@ def _out_of_range(rules: Rules) -> Iterator[tuple[tuple[str, str], str, str]]:
         yield ("vetting", "short_min_bits"), "is negative", "Give an amount of information in bits"
     yield from _duplicates_out_of_range(rules.duplicates)
     yield from _scoring_out_of_range(rules)
+
+
+def _rounds_out_of_range(rounds: RoundRules) -> Iterator[tuple[tuple[str, str], str, str]]:
+    if not 1 <= rounds.months <= MOST_MONTHS:
+        yield (
+            ("rounds", "months"),
+            f"is not between 1 and {MOST_MONTHS}",
+            "Give the months that a round lasts",
+        )
+    if rounds.age_cap < 1:
+        yield ("rounds", "age_cap"), "is below 1", "Give the closings that an item may stay private through"
+    if rounds.exposure_cap < 0:
+        yield ("rounds", "exposure_cap"), "is negative", "Give a number of showings, or 0 for no cap"
+    if rounds.draw_days < 0:
+        yield ("rounds", "draw_days"), "is negative", "Give the days in which a draw must be carried out"
+    if rounds.private_size < 0:
+        yield ("rounds", "private_size"), "is negative", "Give a number of items, or 0 for as many as now"
 
 
 def _duplicates_out_of_range(duplicates: DuplicateRules) -> Iterator[tuple[tuple[str, str], str, str]]:

@@ -7,7 +7,7 @@ from typing import get_args
 
 import msgspec
 
-from lacre.engine.journal import Halted, Replied
+from lacre.engine.journal import Halted, Replied, SetAside
 from lacre.engine.plans import RunRecord
 from lacre.registry.events import Event
 from lacre.registry.exams import Exam
@@ -62,7 +62,7 @@ FILES: tuple[tuple[str, str, tuple[type[msgspec.Struct], ...]], ...] = (
         "runs/<run>/",
         "Raw answers: `run.json` says what was asked, `journal.jsonl` holds every reply, `answers*.jsonl` what is"
         " scored.",
-        (RunRecord, Replied, Halted, Answer),
+        (RunRecord, Replied, Halted, SetAside, Answer),
     ),
     ("release.dsse.json", "The signed statement; this is its predicate.", (Release,)),
 )
