@@ -259,9 +259,9 @@ def page() -> VettingPage:
     return sample_page()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """A real Chromium, the system's own."""
+    """A real Chromium, the system's own; closed with its module, for its event loop keeps others from running."""
     program = shutil.which("chromium")
     if program is None:
         pytest.skip("chromium is not installed: run ./scripts/system-packages")
