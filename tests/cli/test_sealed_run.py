@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import re
 import resource
 import shutil
 from collections.abc import Iterator
@@ -16,10 +17,13 @@ from tests.sealed.making import Sealing, sealing, varied
 from tests.sealing.making import private
 
 from lacre.cli import run
+from lacre.cli.round_ground import ground_of
+from lacre.cli.sealed_ground import _bound
 from lacre.errors import Exit
 from lacre.registry.events import RunResult
 from lacre.registry.items import Payload
 from lacre.registry.sealed_runs import sealed_runs
+from lacre.sealed.protection import refuse_swap
 
 MEANS = ("--vault", "../vault", "--identity", "../operator.txt", "--key", "../team.key")
 START = ("run", "start", "exemplo", "--column", "local", "--sealed", "--allow-swap", *MEANS)
@@ -111,6 +115,48 @@ def test_what_is_missing_or_does_not_fit_is_said(
 ) -> None:
     assert run(words) == Exit.BAD_INPUT
     assert what in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        tuple(word for word in START if word != "--allow-swap"),
+        ("run", "resume", "RUN", *MEANS),
+        ("run", "abort", "RUN", "--reason", "y", *MEANS),
+        ("run", "open-scores", *MEANS[:4]),
+    ],
+    ids=lambda words: words[1],
+)
+def test_while_swap_is_on_nothing_reads_private_text_unless_told_to(
+    tmp_path: Path,
+    column: Server,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    words: tuple[str, ...],
+) -> None:
+    column.script = varied
+    made = sealing(tmp_path, column.endpoint("openai"), 4)
+    monkeypatch.chdir(made.root)
+    name = made.begin() if "RUN" in words else ""
+    words = tuple(name if word == "RUN" else word for word in words)
+    (tmp_path / "swaps").write_text("Filename Type Size Used Priority\n/dev/sdb2 partition 1 0 -2\n")
+    monkeypatch.setattr(refuse_swap, "__defaults__", (tmp_path / "swaps",))
+    assert run(words) == Exit.BAD_INPUT
+    assert "swap: is on (/dev/sdb2)" in capsys.readouterr().err
+    assert run([*words, "--allow-swap"]) == Exit.CLEAN
+
+
+def test_a_card_that_can_be_mended_counts_among_those_to_come(sealed: Sealing) -> None:
+    """Items near the exposure cap count as opening, by all cards that may run before the round's end."""
+    place = sealed.root / "registry/columns.toml"
+    benchmark = sealed.root / "registry/exemplo/benchmark.toml"
+    benchmark.write_text(benchmark.read_text() + "\n[rounds]\nexposure_cap = 2\n")
+    sealed.run()  # once shown already: two more columns would be above the cap
+    assert not _bound(ground_of(None), sealed.play.public)
+    unread = place.read_text().replace('id = "local"', 'id = "outra"')
+    unread = re.sub(r'read = ".*"', 'read = "2999-01-01"', unread)
+    place.write_text(place.read_text() + unread)
+    assert len(_bound(ground_of(None), sealed.play.public)) == 120
 
 
 def test_a_stopped_column_is_said_and_resumed(
@@ -224,7 +270,9 @@ def test_open_items_wait_for_grading_and_giving_up_has_json(
     assert run([*START, "--undecided", "wrong"]) == Exit.CLEAN
     assert "1 open items wait for grading" in capsys.readouterr().err
     other = made.root / "registry/columns.toml"
-    other.write_text(other.read_text().replace('id = "local"', 'id = "outra"'))
+    other.write_text(
+        other.read_text().replace('id = "local"\nmodel = "modelo-1"', 'id = "outra"\nmodel = "modelo-2"')
+    )
     column.script = always(Send.json(403, {"error": {"message": "no"}}))
     assert run([*START[:4], "outra", *START[5:]]) == Exit.COLUMN
     name = list(sealed_runs(made.play.public.ledger, "exemplo"))[-1]

@@ -21,7 +21,7 @@ from lacre.cli import run
 from lacre.digest import canonical, sha256
 from lacre.errors import Exit, IntegrityError
 from lacre.registry import ledger as ledgers
-from lacre.registry.events import Exposure, RunAbort, RunIntent, RunResult
+from lacre.registry.events import Exposure, RunAbort, RunIntent, RunResult, Split
 from lacre.registry.sealed_runs import sealed_runs
 from lacre.scoring.outcomes import Outcome
 from lacre.sealed.checking import chance
@@ -38,7 +38,7 @@ def rounds(tmp_path_factory: pytest.TempPathFactory, server: Server) -> Sealing:
     """Two columns scored in round 1; the first closing carried out, the scores of what opened are open."""
     sealed = sealing(tmp_path_factory.mktemp("rounds"), server.endpoint("openai"), 240)
     sealed.run()
-    sealed.run(card=msgspec.structs.replace(sealed.column, id="outra"))
+    sealed.run(card=msgspec.structs.replace(sealed.column, id="outra", model="modelo-2"))
     sealed.close()
     open_scores(sealed)
     return sealed
@@ -247,9 +247,23 @@ def strange_items(event: Any) -> list[Any]:
     return [msgspec.structs.replace(event, items=("zz",)) if isinstance(event, Exposure) else event]
 
 
+def after_the_draw() -> Callable[[Any], list[Any]]:
+    """Has every result written only once it is known which items open."""
+    held: list[Any] = []
+
+    def change(event: Any) -> list[Any]:
+        if isinstance(event, RunResult):
+            held.append(event)
+            return []
+        return [event, *held] if isinstance(event, Split) else [event]
+
+    return change
+
+
 @pytest.mark.parametrize(
     ("change", "what"),
     [
+        (after_the_draw(), "ends it after the draw of its round"),
         (twice, "it ends 2 times"),
         (without_result, "it began and never ended"),
         (given_up, "96 scores were opened of it, though it has no result"),

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 import pytest
 from tests.engine.server import Say, Seen, Send, Server, always
+from tests.rotation.making import lottery
 from tests.sealed.making import TERMS, Sealing, items, sealing, varied
 from tests.sealing.making import private
 
@@ -24,6 +25,7 @@ from lacre.registry import ledger as ledgers
 from lacre.registry.events import Exposure, RunAbort, RunIntent, RunResult
 from lacre.registry.items import Image, Part, Payload
 from lacre.registry.sealed_runs import sealed_runs, strays
+from lacre.sealed.called import called
 from lacre.sealed.counts import Exact
 from lacre.sealed.ending import REPLIES, SCORES, give_up, scores_of, tidy
 from lacre.sealed.protection import shielded
@@ -116,6 +118,48 @@ def test_a_column_has_one_run_in_a_round(sealed: Sealing) -> None:
     assert sealed.begin() != name
 
 
+COPIES: dict[str, dict[str, Any]] = {
+    "another id": {},
+    "another spelling of the model": {"model": " Modelo-1"},
+    "another label": {"vendor": "Outro", "family": "outra", "notes": "x", "roles": ("reference",)},
+    "another pace": {"concurrency": 1, "timeout": 9, "requests_per_minute": 60},
+    "another name of the cap": {"cap_name": "max_completion_tokens", "accepts": ("top_p",)},
+    "another dialect of one server": {"dialect": "maritaca"},
+}
+
+
+@pytest.mark.parametrize("changes", COPIES.values(), ids=COPIES)
+def test_a_copy_of_a_card_is_the_same_column(called_once: Sealing, changes: dict[str, Any]) -> None:
+    copy = msgspec.structs.replace(called_once.column, id="outra", **changes)
+    before = len(called_once.play.public.ledger.lines)
+    with pytest.raises(InputError, match="calls the same model with the same settings as 'local', which run"):
+        called_once.begin(card=copy)
+    assert len(called_once.play.public.ledger.lines) == before
+
+
+OTHERS: dict[str, dict[str, Any]] = {
+    "another model": {"model": "modelo-2"},
+    "another cap": {"cap": 200},
+    "another effort": {"effort_name": "reasoning_effort", "effort": "high", "accepts": ("reasoning_effort",)},
+    "another setting": {"accepts": ("top_p",), "settings": {"top_p": 0.5}},
+    "another server": {"endpoint": "http://127.0.0.1:9/v1"},
+}
+
+
+@pytest.mark.parametrize("changes", OTHERS.values(), ids=OTHERS)
+def test_what_a_customer_sets_makes_another_column(called_once: Sealing, changes: dict[str, Any]) -> None:
+    other = msgspec.structs.replace(called_once.column, **changes)
+    assert called(other) != called(called_once.column)
+
+
+@pytest.fixture(scope="module")
+def called_once(tmp_path_factory: pytest.TempPathFactory, server: Server) -> Sealing:
+    """Four private items, and a run of them under way."""
+    sealed = sealing(tmp_path_factory.mktemp("called"), server.endpoint("openai"), 4)
+    sealed.begin()
+    return sealed
+
+
 def test_a_run_that_was_given_up_counts_and_is_public(sealed: Sealing) -> None:
     name = sealed.begin()
     with sealed.going(name) as (going, log):
@@ -130,9 +174,10 @@ def test_a_run_that_was_given_up_counts_and_is_public(sealed: Sealing) -> None:
 
 def test_all_columns_of_a_round_have_the_same_tables_and_items(sealed: Sealing) -> None:
     first = sealed.run()
+    sealed.play.freeze()
     sealed.play.add(items(500, 20), "b2")
     sealed.play.void(["p0003"])
-    second = sealed.run(card=msgspec.structs.replace(sealed.column, id="outra"))
+    second = sealed.run(card=msgspec.structs.replace(sealed.column, id="outra", model="modelo-2"))
     assert first.tables == second.tables
     # The void item is asked no more, and what was sealed since waits for the next round.
     assert (first.items, second.items) == (120, 119)
@@ -350,11 +395,60 @@ def test_a_run_goes_on_with_another_pace_and_not_with_another_model(sealed: Seal
             renewed(going.kept, going.run, other)
 
 
-def test_a_run_whose_items_opened_cannot_go_on(sealed: Sealing) -> None:
+def test_nothing_opens_or_retires_items_while_a_run_asks_them(sealed: Sealing, server: Server) -> None:
     name = sealed.begin()
+    before = (sealed.root / "registry/ledger.jsonl").read_bytes()
+    waits = f"must wait: sealed run '{name}' is under way.*`lacre run abort {name}`"
+    with pytest.raises(InputError, match=waits):
+        sealed.play.void(["p0003"])
+    with pytest.raises(InputError, match=waits):
+        sealed.play.supersede("p0003", msgspec.structs.replace(items(500, 2)[1], id="p0003b"))
+    assert (sealed.root / "registry/ledger.jsonl").read_bytes() == before
+    sealed.play.freeze()
+    other = sealed.begin(card=msgspec.structs.replace(sealed.column, id="outra", model="modelo-2"))
+    with pytest.raises(InputError, match=f"sealed run '{name}' is under way, and 1 more are"):
+        sealed.play.close(lottery(sealed.play.draws))
+    assert not sealed.play.public.history.splits
+    with sealed.going(name) as (going, log):
+        give_up(going, "the vendor withdrew the model", log, now=sealed.now())
+    with pytest.raises(InputError, match=f"sealed run '{other}' is under way\\."):
+        sealed.play.close(lottery(sealed.play.draws))
+    assert sealed.work(other).complete  # the round was not harmed by what was refused
+    sealed.finish(other)
+    sealed.play.close(lottery(sealed.play.draws))
+    assert len(sealed.play.public.history.splits) == 1
+
+
+def test_a_second_rotation_waits_for_its_own_runs_only(sealed: Sealing) -> None:
+    first = sealed.begin()
+    with sealed.going(first) as (going, log):
+        give_up(going, "the vendor withdrew the model", log, now=sealed.now())
     sealed.close()
-    with pytest.raises(InputError, match="no item"):
-        sealed.work(name)
+    second = sealed.begin()
+    sealed.play.freeze()
+    with pytest.raises(InputError, match=f"closing exemplo/2: must wait: sealed run '{second}'"):
+        sealed.play.close(lottery(sealed.play.draws))
+
+
+def test_a_batch_waits_for_the_freeze_once_the_round_has_a_run(sealed: Sealing) -> None:
+    sealed.play.add(items(500, 2), "b2")
+    name = sealed.begin()
+    with sealed.going(name) as (going, log):
+        give_up(going, "the vendor withdrew the model", log, now=sealed.now())
+    before = (sealed.root / "registry/ledger.jsonl").read_bytes()
+    with pytest.raises(InputError, match=f"draw that sealed run '{name}' did not reckon with.*round freeze"):
+        sealed.play.add(items(600, 2), "b3")
+    assert (sealed.root / "registry/ledger.jsonl").read_bytes() == before
+    with sealed.play.vault() as vault:
+        assert not vault.holds("p0600")
+    frozen = sealed.play.freeze()
+    sealed.play.add(items(600, 2), "b3")
+    assert len(frozen.items) == 122
+    sealed.play.close(lottery(sealed.play.draws))
+    sealed.play.add(items(700, 2), "b4")  # the next round has no run yet
+
+
+def test_a_run_name_of_nowhere_is_no_run_of_the_vault(sealed: Sealing) -> None:
     with pytest.raises(InputError, match="is no sealed run of this vault"), sealed.play.vault() as vault:
         kept_run(vault, "another")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,13 +38,16 @@ def read_workspace_columns(ids: Sequence[str] = ()) -> Columns:
     from lacre.registry.columns import usable_columns  # noqa: PLC0415
     from lacre.registry.workspace import Workspace  # noqa: PLC0415
 
-    # The latest date anywhere on Earth: nobody is told that their today has not come.
-    latest = (datetime.now(UTC) + timedelta(hours=14)).date()
-    columns = usable_columns(Workspace.find(Path.cwd()).registry / "columns.toml", latest=latest)
+    columns = usable_columns(Workspace.find(Path.cwd()).registry / "columns.toml", latest=latest_day())
     columns.refuse_bad(ids)
     for fault in columns.bad:
         say(sentence(f"columns.toml:{fault.line}", fault.what, fault.todo))
     return columns
+
+
+def latest_day() -> date:
+    """The latest date anywhere on Earth: nobody is told that their today has not come."""
+    return (datetime.now(UTC) + timedelta(hours=14)).date()
 
 
 @column.command("list", epilog=example("lacre column list"))

@@ -32,7 +32,7 @@ KEY = click.option(
     help="Of a sealed run: the key that signs its lines in the ledger.",
 )  # fmt: skip
 ALLOW_SWAP = click.option(
-    "--allow-swap", is_flag=True, help="Of a sealed run: work though memory may be written to disk."
+    "--allow-swap", is_flag=True, help="Work on private text though memory may be written to disk."
 )
 
 
@@ -174,14 +174,16 @@ def _bound(place: Place, public: Public) -> frozenset[str]:
     """Items that may open at the next closing whatever the draw says.
 
     These are the old ones, those that share a passage, those that a freeze already forces, and those that the round's
-    runs could show too often: one run of each card is reckoned with.
+    runs could show too often: one run of each card is reckoned with, a bad card's too, for it may be mended in time.
     """
-    from lacre.registry.columns import usable_columns  # noqa: PLC0415 - keeps --help fast
+    from lacre.cli.column import latest_day  # noqa: PLC0415 - keeps --help fast
+    from lacre.registry.columns import usable_columns  # noqa: PLC0415
     from lacre.rotation.closing import pending  # noqa: PLC0415
     from lacre.rotation.exposure import showings  # noqa: PLC0415
 
     rules, known = place.rules.rounds, public.history
-    cards = len(usable_columns(place.workspace.registry / "columns.toml").columns)
+    columns = usable_columns(place.workspace.registry / "columns.toml", latest=latest_day())
+    cards = len(columns.columns) + len({fault.line for fault in columns.bad})
     shown = showings(known)
     forced = set[str]()
     if known.pending is not None:

@@ -13,7 +13,7 @@ from lacre.cli.output import example, json_option, print_json, print_table, say
 from lacre.cli.round_ground import Ground as Place
 from lacre.cli.round_ground import ground_of, now
 from lacre.cli.round_tables import counted
-from lacre.cli.sealed_ground import Means, run_named, standing, under_way
+from lacre.cli.sealed_ground import ALLOW_SWAP, Means, run_named, standing, under_way
 from lacre.errors import Exit, IntegrityError
 
 if TYPE_CHECKING:
@@ -82,9 +82,17 @@ def sealed(benchmark: str | None, as_json: bool) -> None:
     "--key", "key_file", required=True, type=click.Path(path_type=Path), metavar="FILE",
     help="The key that signs.",
 )  # fmt: skip
+@ALLOW_SWAP
 @json_option
 def abort(
-    *, name: str, reason: str, folder: Path, identity: Path | None, key_file: Path, as_json: bool
+    *,
+    name: str,
+    reason: str,
+    folder: Path,
+    identity: Path | None,
+    key_file: Path,
+    allow_swap: bool,
+    as_json: bool,
 ) -> None:
     """Give up the sealed run RUN, for a reason that is published. It counts as its column's run of the round.
 
@@ -92,7 +100,7 @@ def abort(
     """
     from lacre.sealed.protection import shielded  # noqa: PLC0415 - keeps --help fast
 
-    means = Means(folder, identity, key_file, True, None)
+    means = Means(folder, identity, key_file, allow_swap, None)
     replies = shielded(lambda shield: _give_up(shield, name, reason, means))
     if as_json:
         print_json({"run": name, "reason": reason, "replies": replies})
@@ -121,15 +129,20 @@ def _give_up(shield: Shield, name: str, reason: str, means: Means) -> int:
 )
 @_VAULT
 @IDENTITY
+@ALLOW_SWAP
 @_BENCHMARK
 @json_option
-def open_scores(folder: Path, identity: Path | None, benchmark: str | None, as_json: bool) -> None:
+def open_scores(
+    folder: Path, identity: Path | None, allow_swap: bool, benchmark: str | None, as_json: bool
+) -> None:
     """Open the scores of private items that opened, with nonce and replies, beside their openings.
 
     Call it after every `lacre round split` and `lacre round rotate`. Called again, it writes the same files.
     """
-    from lacre.sealed.protection import shielded  # noqa: PLC0415 - keeps --help fast
+    from lacre.sealed.protection import refuse_swap, shielded  # noqa: PLC0415 - keeps --help fast
 
+    # The replies of items that stay private pass through memory, too.
+    refuse_swap(allowed=allow_swap)
     place = ground_of(benchmark)
     written = shielded(lambda shield: _open_scores(shield, place, folder, identity))
     if as_json:

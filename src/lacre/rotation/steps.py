@@ -31,6 +31,7 @@ from lacre.rotation.records import (
     round_folder,
 )
 from lacre.rotation.retire import longer_ledger, supersede_event, supersede_target, void_events, waivers
+from lacre.rotation.running import refuse_under_way
 from lacre.rotation.sound import refuse_unsound, refuse_wrong
 from lacre.sealing import dsse
 from lacre.sealing.batches import refuse_public, rows_bytes
@@ -116,7 +117,8 @@ def close_round(
     ``first``: whether this is the first split, or a rotation; the other kind is refused.
 
     Raises:
-        InputError, IncompleteError, IntegrityError: as :func:`lacre.rotation.closing.close`.
+        InputError, IncompleteError, IntegrityError: as :func:`lacre.rotation.closing.close`; or a sealed run is
+            under way.
     """
     public = _public(vault, root, benchmark)
     number = public.history.closed + 1
@@ -133,6 +135,8 @@ def close_round(
         what = "is the first, which splits" if number == 1 else "is a rotation"
         todo = "Run `lacre round split`" if number == 1 else "Run `lacre round rotate`"
         raise InputError(f"closing {public.history.next_round}", what, todo)
+
+    refuse_under_way(public, f"closing {public.history.next_round}")
 
     def unsealed(id: str) -> Unsealed:
         sealed = vault.sealed(id)
@@ -165,11 +169,12 @@ def void_items(
     """Take items out of the draws from here on; returns how many. The vault is not needed: they stay sealed.
 
     Raises:
-        InputError, RecordError: as :func:`lacre.rotation.retire.void_events`.
+        InputError, RecordError: as :func:`lacre.rotation.retire.void_events`; or a sealed run is under way.
     """
     public = read_public(root / "registry", benchmark)
     keyring(public.ledger, ledger_path(public.registry))
     events = void_events(public, items, reason)
+    refuse_under_way(public, "making items void")
     ledgers.append(ledger_path(public.registry), events, at=instant(now), signer=signer)
     return len(events)
 
@@ -215,13 +220,14 @@ def supersede_item(
     """Replace a private item by a corrected one, and return the new row. Called again, it changes nothing.
 
     Raises:
-        InputError: as :func:`lacre.rotation.retire.supersede_target`.
+        InputError: as :func:`lacre.rotation.retire.supersede_target`; or a sealed run is under way.
         LacreError: the new item cannot be sealed.
     """
     public = _public(vault, root, benchmark)
     if (row := _corrected(vault, public, old, new)) is not None:
         return row
     target = supersede_target(public, old, new)
+    refuse_under_way(public, f"replacing item '{old}'")
     refuse_public(root, [new])
     with vault.change(root) as change:
         (row,) = change.add([new], target.batch, correcting=target).rows

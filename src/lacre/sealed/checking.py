@@ -17,7 +17,7 @@ from pathlib import Path
 from lacre.digest import sha256
 from lacre.errors import LacreError
 from lacre.jsonl import read_bytes
-from lacre.registry.events import RunResult
+from lacre.registry.events import RunResult, Split
 from lacre.registry.items import Payload
 from lacre.registry.ledger import Ledger
 from lacre.registry.records import Record
@@ -183,7 +183,10 @@ def _ledger_findings(known: Evidence, run: SealedRun) -> Iterator[str]:
     """What is wrong with a run by the ledger alone."""
     if len(run.ends) > 1:
         yield f"it ends {len(run.ends)} times, on lines {', '.join(str(end.line) for end in run.ends)}"
+    closed = _closed_at(known, run)
     for end in run.ends:
+        if closed is not None and end.line > closed:
+            yield f"line {end.line} ends it after the draw of its round, which line {closed} carried out"
         if end.event.intent != run.digest:
             yield f"line {end.line} ends another run than the one that began: it names another intent"
     if not run.ends and run.intent.round is not None and number_of(run.intent.round) <= known.closed:
@@ -194,6 +197,19 @@ def _ledger_findings(known: Evidence, run: SealedRun) -> Iterator[str]:
         rows = [known.rows[item] for item in run.shown]
         if (len(rows), rows_root(rows)) != (run.intent.items, run.intent.root):
             yield "the items that were shown are not those of its intent"
+
+
+def _closed_at(known: Evidence, run: SealedRun) -> int | None:
+    """The line of the draw that closed a run's round; none where it is open still, or the run names no round."""
+    return next(
+        (
+            line.seq
+            for line in known.ledger.lines
+            if isinstance(line.event, Split)
+            and (line.event.benchmark, line.event.round) == (known.benchmark, run.intent.round)
+        ),
+        None,
+    )
 
 
 def _published(

@@ -16,6 +16,7 @@ from lacre.errors import InputError, IntegrityError, sentence
 from lacre.registry.columns import Column, Exchange
 from lacre.registry.events import RunIntent
 from lacre.registry.sealed_runs import SealedRun
+from lacre.sealed.called import called
 from lacre.sealed.ground import Ground, asked_rows, refuse_second, refuse_vault, round_tables, terms_of
 from lacre.sealed.questions import SealedQuestions, shuffled
 from lacre.sealed.records import (
@@ -84,6 +85,7 @@ def begin(vault: Vault, ground: Ground, plan: Plan, *, now: datetime) -> KeptRun
     refuse_vault(vault, ground)
     terms_of(plan.card, ground.rules.sealed, now.date())
     refuse_second(ground.runs(), ground.round, plan.card.id)
+    _refuse_copy(vault, ground, plan.card)
     tables = round_tables(vault, ground)
     rows = asked_rows(tables, ground)
     # Where items go to a column in one order, that order tells which reply is whose to who watches the line.
@@ -116,6 +118,23 @@ def begin(vault: Vault, ground: Ground, plan: Plan, *, now: datetime) -> KeptRun
         change.publish(tables_place(ground.benchmark, ground.round), content)
         change.publish(LEDGER, ground.longer([intent], now))
     return kept
+
+
+def _refuse_copy(vault: Vault, ground: Ground, card: Column) -> None:
+    """Refuse a card that calls what another had its run of the round on: an id is only a name.
+
+    Raises:
+        InputError: there is one. IntegrityError: the plan of a run of the round is damaged.
+    """
+    for name, run in ground.runs().items():
+        if run.intent.round != ground.round:
+            continue
+        (asked,) = kept_run(vault, name).record.columns
+        if called(asked) == called(card):
+            what = f"calls the same model with the same settings as '{asked.id}', which run '{name}' is of"
+            raise InputError(
+                f"column '{card.id}'", what, "Wait for the next round: a column has one run in each"
+            )
 
 
 def kept_run(vault: Vault, name: str) -> KeptRun:

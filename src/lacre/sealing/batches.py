@@ -10,7 +10,7 @@ import msgspec
 from lacre.errors import Fault, InputError, IntegrityError, LacreError, RecordError, sentence
 from lacre.jsonl import read_lines
 from lacre.registry import ledger as ledgers
-from lacre.registry.events import BatchCommit
+from lacre.registry.events import BatchCommit, Freeze, RunIntent, Split
 from lacre.registry.items import Item
 from lacre.registry.ledger import Ledger, Signer
 from lacre.registry.records import Record
@@ -83,7 +83,8 @@ def seal_batch(
 
     Raises:
         LacreError: as :meth:`lacre.sealing.change.Change.add`; or items that the workspace has published.
-        InputError: the batch was committed before, or the vault belongs to another workspace.
+        InputError: the batch was committed before, the vault belongs to another workspace, or the batch would join a
+            draw that the round's sealed runs did not reckon with.
         IntegrityError: the ledger or the file of rows does not hold.
     """
     stray = sorted({item.benchmark for item in items} - {benchmark})
@@ -100,6 +101,7 @@ def seal_batch(
             return done
         ledger = _ledger(vault, change.published(LEDGER), root)
         _refuse_committed(ledger, benchmark, batch)
+        _refuse_joining(ledger, benchmark, batch)
         event = BatchCommit(
             benchmark=benchmark, batch=batch, items=len(added.rows), root=rows_root(added.rows)
         )
@@ -131,6 +133,34 @@ def _ledger(vault: Vault, content: bytes, root: Path) -> Ledger:
         what = "is the vault of another workspace" if vault.workspace else "is bound to no workspace"
         raise InputError(vault.folder, what, "Make one for this workspace with `lacre vault init`, here")
     return ledger
+
+
+def _refuse_joining(ledger: Ledger, benchmark: str, batch: str) -> None:
+    """Refuse a batch between a round's first sealed run and its freeze: it would join that round's draw.
+
+    The run fixed which counts may leave, from what the draw can open of the items of that time; among more items it
+    may open more of those (SPEC X5).
+
+    Raises:
+        InputError: names the run.
+    """
+    run, frozen = None, False
+    for line in ledger.lines:
+        match line.event:
+            case Split(benchmark=name) if name == benchmark:
+                run, frozen = None, False
+            case Freeze(benchmark=name) if name == benchmark:
+                frozen = True
+            case RunIntent(benchmark=name) if name == benchmark:
+                run = run or line.event.run
+            case _:
+                pass
+    if run is not None and not frozen:
+        raise InputError(
+            f"batch '{batch}'",
+            f"would join a draw that sealed run '{run}' did not reckon with",
+            "Seal it once this round is frozen, after `lacre round freeze`",
+        )
 
 
 def _refuse_committed(ledger: Ledger, benchmark: str, batch: str) -> None:

@@ -1,0 +1,57 @@
+"""What a column's card calls, whatever its id and its labels: by it a column has one run in a round (SPEC X4)."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+import msgspec
+
+from lacre.registry.columns import Column, Images
+
+_PORTS = {"http": 80, "https": 443}
+_HERE = ("localhost", "::1")
+
+
+class Called(msgspec.Struct, frozen=True, kw_only=True):
+    """The system that answers, and the settings that a customer controls (SPEC L21).
+
+    Attributes:
+        server: host, port and path of the endpoint. ``settings``: canonical JSON.
+    """
+
+    model: str
+    server: tuple[str, int | None, str]
+    cap: int | None
+    effort: str | None
+    settings: bytes
+    images: Images
+
+
+def called(card: Column) -> Called:
+    """What a card calls.
+
+    Two cards that share it ask one system in one way: they differ in their labels, in how its address or a setting's
+    name is spelt, or in the pace.
+
+    >>> from lacre.registry.columns import Column
+    >>> here = Column(id="a", model="m", vendor="v", family="f", dialect="openai", endpoint="http://localhost:80/v1/")
+    >>> there = Column(id="b", model="m", vendor="w", family="g", dialect="openai", endpoint="http://127.0.0.1/v1")
+    >>> called(here) == called(there)
+    True
+    """
+    return Called(
+        model=card.model.strip().casefold(),
+        server=_server(card.endpoint),
+        cap=card.cap,
+        effort=card.effort,
+        settings=msgspec.json.encode(card.settings, order="deterministic"),
+        images=card.images,
+    )
+
+
+def _server(endpoint: str) -> tuple[str, int | None, str]:
+    parts = urlsplit(endpoint)
+    host = (parts.hostname or "").rstrip(".")
+    if host in _HERE or host.startswith("127."):
+        host = "127.0.0.1"
+    return host, parts.port or _PORTS.get(parts.scheme), parts.path.strip("/")
