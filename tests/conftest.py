@@ -21,6 +21,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Modules marked ``together`` make something dear that their tests share: one worker runs all of one."""
+    for item in items:
+        if item.get_closest_marker("together") is not None:
+            item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
+
+
 @pytest.fixture
 def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
     """Compares text, byte for byte, with a file in ``golden/`` beside the test."""

@@ -24,7 +24,7 @@ from lacre.vetting.indexed_portions import Sizes
 from lacre.vetting.scan import listings
 from lacre.vetting.vet import Vetting, vet
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.together]
 RULES = default_rules().vetting
 
 

@@ -20,7 +20,7 @@ from lacre.registry.items import Candidate, Payload
 from lacre.registry.rules import default_rules
 from lacre.vetting.vet import Vetting, vet
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.together]
 
 ENEM_PAGES = "contaminated/enem_api_pages.jsonl.gz"
 CLEAN = (
