@@ -260,9 +260,16 @@ def after_the_draw() -> Callable[[Any], list[Any]]:
     return change
 
 
+def other_messages(event: Any) -> list[Any]:
+    if isinstance(event, RunIntent) and event.column == "outra":
+        return [msgspec.structs.replace(event, templates="0" * 64)]
+    return [event]
+
+
 @pytest.mark.parametrize(
     ("change", "what"),
     [
+        (other_messages, "exemplo/1 asked with 2 different sets of messages"),
         (after_the_draw(), "ends it after the draw of its round"),
         (twice, "it ends 2 times"),
         (without_result, "it began and never ended"),

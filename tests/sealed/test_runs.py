@@ -19,6 +19,8 @@ from tests.sealed.making import TERMS, Sealing, items, sealing, varied
 from tests.sealing.making import private
 
 from lacre.engine.journal import Halted
+from lacre.engine.messages import read_templates
+from lacre.engine.plans import Repetitions
 from lacre.engine.runs import ColumnState, RunState
 from lacre.errors import IncompleteError, InputError, IntegrityError
 from lacre.registry import ledger as ledgers
@@ -31,7 +33,7 @@ from lacre.sealed.ending import REPLIES, SCORES, give_up, scores_of, tidy
 from lacre.sealed.protection import shielded
 from lacre.sealed.records import document, read_run, read_tables, run_place, tables_place
 from lacre.sealed.running import shown
-from lacre.sealed.starting import PLAN, kept_run, renewed
+from lacre.sealed.starting import PLAN, kept_run, plan_of, refuse_unlike, renewed
 from lacre.sealing.inspection import inspect
 from lacre.sealing.keys import key_from
 from lacre.sealing.logs import SealedLog
@@ -116,6 +118,38 @@ def test_a_column_has_one_run_in_a_round(sealed: Sealing) -> None:
         sealed.begin()
     sealed.close()
     assert sealed.begin() != name
+
+
+def test_every_column_of_a_round_is_asked_and_scored_alike(
+    tmp_path: Path, server: Server, request: pytest.FixtureRequest
+) -> None:
+    sealed = sealing(tmp_path, server.endpoint("openai"), 4)
+    request.addfinalizer(lambda: setattr(server, "script", varied))
+    server.script = always(Say(text="Fico entre A e B."))
+    sealed.undecided = "wrong"
+    given_up_by = sealed.begin(repetitions=Repetitions(choice=2))
+    with sealed.going(given_up_by) as (going, log):
+        give_up(going, "a wrong plan", log, now=sealed.now())
+    other = msgspec.structs.replace(sealed.column, id="outra", model="modelo-2")
+    templates = dict(read_templates(None))
+    name = sealed.begin(card=other)  # what was given up binds nobody
+    third = msgspec.structs.replace(sealed.column, id="terceira", model="modelo-3")
+    (first, *rest) = templates.values()
+    longer = msgspec.structs.replace(first, text=first.text + "\nPense.", sha256="0" * 64)
+    for _ in range(2):  # while it is under way, and once it is scored
+        with pytest.raises(InputError, match=f"templates: are others than those that run '{name}'"):
+            sealed.begin(card=third, templates=(longer, *rest))
+        with pytest.raises(InputError, match=f"another number of times than run '{name}'"):
+            sealed.begin(card=third, repetitions=Repetitions(open=2))
+        with pytest.raises(InputError, match=r"is failure, and in run .* it is wrong\. Say wrong"):
+            sealed.begin(card=third, undecided="failure")
+        if not sealed_runs(sealed.play.public.ledger, "exemplo")[name].ends:
+            assert sealed.work(name).complete
+            assert sealed.finish(name).undecided == "wrong"
+    with sealed.going(sealed.begin(card=third, undecided=None)) as (going, _):
+        late = msgspec.structs.replace(going.kept, undecided="failure")
+        with pytest.raises(InputError, match="--undecided"):
+            refuse_unlike(going.vault, going.ground, plan_of(late))
 
 
 COPIES: dict[str, dict[str, Any]] = {

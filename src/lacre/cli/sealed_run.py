@@ -92,7 +92,7 @@ def _resume(
     import msgspec  # noqa: PLC0415 - keeps --help fast
 
     from lacre.sealed.ground import refuse_vault  # noqa: PLC0415
-    from lacre.sealed.starting import UnderWay, renewed  # noqa: PLC0415
+    from lacre.sealed.starting import UnderWay, plan_of, refuse_unlike, renewed  # noqa: PLC0415
 
     place, run = run_named(name)
     with standing(place, shield, means) as (vault, ground):
@@ -102,6 +102,7 @@ def _resume(
         kept = renewed(going.kept, going.run, card)
         if means.undecided is not None:
             kept = msgspec.structs.replace(kept, undecided=means.undecided)
+            refuse_unlike(vault, ground, plan_of(kept))
         going = UnderWay(vault, ground, kept, going.run)
         limit = budget if budget is not None else kept.record.budget
         return _work(going, budget=limit, again=again, as_json=as_json)

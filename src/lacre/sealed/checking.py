@@ -112,6 +112,7 @@ def check_scores(known: Evidence) -> ScoreCheck:
         by_run[each.score.run].append(each)
     findings = [f"line {line} of the ledger {what}" for line, what in strays(known.ledger, known.benchmark)]
     findings += _doubled(runs)
+    findings += _unlike(runs)
     for name in sorted(by_run.keys() - runs.keys()):
         findings.append(
             f"{len(by_run[name])} scores were opened of run '{name}', which the ledger does not know"
@@ -141,6 +142,19 @@ def _doubled(runs: Mapping[str, SealedRun]) -> list[str]:
         f"column '{column}' had {number} runs in {round}, of which one counts"
         for (column, round), number in sorted(times.items(), key=str)
         if number > 1
+    ]
+
+
+def _unlike(runs: Mapping[str, SealedRun]) -> list[str]:
+    """Rounds whose scored columns did not all get the same messages (SPEC L21)."""
+    messages: dict[str, set[str]] = defaultdict(set)
+    for run in runs.values():
+        if run.result is not None:
+            messages[run.intent.round or ""].add(run.intent.templates)
+    return [
+        f"the scored runs of {round} asked with {len(each)} different sets of messages, and are not to be compared"
+        for round, each in sorted(messages.items())
+        if len(each) > 1
     ]
 
 

@@ -24,6 +24,8 @@ from lacre.sealed.records import (
     Undecided,
     document,
     public_bytes,
+    read_run,
+    run_place,
     tables_place,
     templates_digest,
 )
@@ -86,6 +88,7 @@ def begin(vault: Vault, ground: Ground, plan: Plan, *, now: datetime) -> KeptRun
     terms_of(plan.card, ground.rules.sealed, now.date())
     refuse_second(ground.runs(), ground.round, plan.card.id)
     _refuse_copy(vault, ground, plan.card)
+    refuse_unlike(vault, ground, plan)
     tables = round_tables(vault, ground)
     rows = asked_rows(tables, ground)
     # Where items go to a column in one order, that order tells which reply is whose to who watches the line.
@@ -120,6 +123,38 @@ def begin(vault: Vault, ground: Ground, plan: Plan, *, now: datetime) -> KeptRun
     return kept
 
 
+def refuse_unlike(vault: Vault, ground: Ground, plan: Plan) -> None:
+    """Refuse to ask or to score otherwise than the other runs of the round: one message for all columns (SPEC L21).
+
+    Runs that were given up bind nobody: nothing of them is published.
+
+    Raises:
+        InputError: messages, number of runs, or what counts for unreadable answers are others.
+        IntegrityError: what is known of another run is damaged.
+    """
+    for name, run in ground.runs().items():
+        if run.intent.round != ground.round or run.standing == "given up":
+            continue
+        kept = kept_run(vault, name)
+        scored_as = kept.undecided
+        if run.result is not None:
+            scored_as = read_run(ground.root / run_place(ground.benchmark, name)).undecided
+        todo = "Restore it: every column of a round is asked and scored alike"
+        if templates_digest(plan.templates) != run.intent.templates:
+            raise InputError(
+                "templates", f"are others than those that run '{name}' of {ground.round} asks with", todo
+            )
+        if plan.repetitions != kept.record.repetitions:
+            what = f"ask items another number of times than run '{name}' of {ground.round}"
+            raise InputError("[run] choice_runs and open_runs", what, todo)
+        if plan.undecided and scored_as and plan.undecided != scored_as:
+            raise InputError(
+                "--undecided",
+                f"is {plan.undecided}, and in run '{name}' of {ground.round} it is {scored_as}",
+                f"Say {scored_as}: every column of a round is scored alike",
+            )
+
+
 def _refuse_copy(vault: Vault, ground: Ground, card: Column) -> None:
     """Refuse a card that calls what another had its run of the round on: an id is only a name.
 
@@ -135,6 +170,19 @@ def _refuse_copy(vault: Vault, ground: Ground, card: Column) -> None:
             raise InputError(
                 f"column '{card.id}'", what, "Wait for the next round: a column has one run in each"
             )
+
+
+def plan_of(kept: KeptRun) -> Plan:
+    """What was to be asked of the column of a run that began."""
+    record = kept.record
+    return Plan(
+        card=record.columns[0],
+        templates=record.templates,
+        repetitions=record.repetitions,
+        exchange=record.exchange,
+        budget=record.budget,
+        undecided=kept.undecided,
+    )
 
 
 def kept_run(vault: Vault, name: str) -> KeptRun:
