@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 import pytest
 from tests.cli.test_vault import QUESTIONS
 from tests.sealing.faults import MARKER
+from tests.untraced import untraced
 
 from lacre.cli import run
 from lacre.errors import Exit
@@ -51,10 +51,8 @@ def test_a_disk_that_is_full_is_said_and_no_index_is_left(workspace: Path) -> No
         "resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, 1_000))\n"
         "sys.exit(run(['index', 'build', 'index', '--corpus', 'leaks']))\n"
     )
-    # Not measured by coverage: its own file would not find room either.
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE")}
     done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=False, env=kept
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False, env=untraced()
     )
     assert done.returncode == Exit.BAD_INPUT, done.stderr
     assert "File too large. Raise the limit on the size of files" in done.stderr

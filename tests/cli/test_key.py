@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.untraced import untraced
 
 from lacre.cli import run
 from lacre.errors import Exit
@@ -105,7 +106,11 @@ def test_a_key_on_a_disk_that_is_full_leaves_nothing(workspace: Path) -> None:
         "sys.exit(run(['vault', 'identity', sys.argv[1]]))\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", script, str(out)], capture_output=True, text=True, check=False
+        [sys.executable, "-c", script, str(out)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=untraced(),
     )
     assert done.returncode == Exit.BAD_INPUT
     assert f"{out}: cannot be written" in done.stderr

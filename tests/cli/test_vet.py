@@ -17,6 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.untraced import untraced
 
 from lacre.cli import run
 from lacre.errors import Exit
@@ -369,7 +370,11 @@ def test_a_full_disk_leaves_the_journal_and_the_table_is_printed_all_the_same(he
     assert vet("items.csv", "--corpus", "corpus") == Exit.FINDING
     command = shlex.join([*PROGRAM, "items.csv", "--corpus", "corpus", "--out", "out"])
     ended = subprocess.run(
-        ["sh", "-c", f"ulimit -f 20; exec {command}"], capture_output=True, text=True, check=False
+        ["sh", "-c", f"ulimit -f 20; exec {command}"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=untraced(),
     )
     assert ended.returncode == Exit.BAD_INPUT
     assert "q1\tdrop" in ended.stdout

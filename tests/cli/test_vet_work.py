@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.untraced import untraced
 from tests.vetting.making import FILLER, STEM
 
 from lacre.cli import run
@@ -93,7 +94,7 @@ def test_other_items_are_not_taken_up(here: Path, capsys: Capture) -> None:
     (here / "out" / "vetting.html").rmdir()
     command = f"exec {sys.executable} -m lacre vet {' '.join(COMMAND)} out"
     # Results that cannot be written leave the journal, as a stop in mid-scan does.
-    subprocess.run(["sh", "-c", f"ulimit -f 20; {command}"], check=False, capture_output=True)
+    subprocess.run(["sh", "-c", f"ulimit -f 20; {command}"], check=False, capture_output=True, env=untraced())
     assert list(contents(here / "out")) == ["vetting.journal"]
     (here / "items.csv").write_text(
         'id,stem\nq9,"Outra pergunta, que ninguém fez até hoje?"\n', encoding="utf-8"

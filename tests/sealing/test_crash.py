@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from tests.sealing.faults import MARKER, Failing, full, killed_at_every_step, leaks
 from tests.sealing.making import WORKSPACE, counted, empty_vault, private
+from tests.untraced import untraced
 
 from lacre.errors import InputError
 from lacre.registry import ledger as ledgers
@@ -208,7 +209,7 @@ def test_a_real_limit_on_files_is_named(tmp_path: Path) -> None:
     secret.chmod(0o600)
     done = subprocess.run(
         [sys.executable, "-c", script, str(ground.vault), str(secret)],
-        capture_output=True, text=True, check=True,
+        capture_output=True, text=True, check=True, env=untraced(),
     )  # fmt: skip
     assert "File too large" in done.stdout
     assert (
