@@ -18,6 +18,7 @@ from tests.engine.making import card, finished, journal, questions, replies
 from tests.engine.server import Act, Say, Seen, Send, Server, Trickle, always
 from tests.engine.server.__main__ import mixed
 from tests.engine.test_runs import settled
+from tests.untraced import untraced
 
 from lacre import jsonl
 from lacre.cli import run as command
@@ -87,7 +88,7 @@ def place(tmp_path: Path, server: Server) -> Path:
 
 def lacre(place: Path, *arguments: str, before: Callable[[], None] | None = None) -> subprocess.Popen[str]:
     # Where files may not grow, coverage could not write its own and would fail in the command's stead.
-    kept = {name: value for name, value in os.environ.items() if not (before and name.startswith("COVERAGE"))}
+    kept = untraced() if before else dict(os.environ)
     return subprocess.Popen(
         [sys.executable, "-m", "lacre", *arguments],
         cwd=place,
@@ -109,7 +110,8 @@ def start(place: Path, out: str, **options: Callable[[], None]) -> subprocess.Po
 
 
 def wait_for(path: Path, lines: int) -> None:
-    for _ in range(3000):
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
         if path.exists() and path.read_bytes().count(b"\n") >= lines:
             return
         time.sleep(0.005)
@@ -291,7 +293,7 @@ def test_two_processes_cannot_work_on_one_run(place: Path, server: Server) -> No
 
 
 def test_a_server_that_trickles_is_given_up_in_time(tmp_path: Path) -> None:
-    with Server(always(Trickle(pause=0.1, bytes=200))) as server:
+    with Server(always(Trickle(pause=0.1, bytes=900))) as server:
         begun = time.monotonic()
         finished(
             tmp_path / "journal.jsonl",
@@ -299,7 +301,8 @@ def test_a_server_that_trickles_is_given_up_in_time(tmp_path: Path) -> None:
             [card(server.endpoint("openai"), timeout=1)],
             patience=Patience(attempts=1),
         )
-        assert time.monotonic() - begun < 5
+        # All of an answer would take a minute and a half, twice; a busy machine is given some time.
+        assert time.monotonic() - begun < 30
     assert [e.reply.cause for e in replies(tmp_path / "journal.jsonl") if isinstance(e.reply, Failed)] == [
         "timeout",
         "timeout",

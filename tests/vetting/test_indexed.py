@@ -445,23 +445,29 @@ def test_killed_while_it_reads_a_build_goes_on_without_reading_again_what_it_has
     chance = random.Random(2)
     source = folder(tmp_path / "corpus", **{f"f{k}_txt": " ".join(made_up(chance, 3_000)) for k in range(40)})
     place = tmp_path / "index"
+    here, there = os.pipe()
     child = os.fork()
     if child == 0:
+
+        def stopping(now: Building) -> None:
+            if now.portions == 2:
+                os.write(there, b"x")
+                time.sleep(600)  # until it is killed, however late that is
+
         try:
-            built(place, source, on_progress=lambda _: time.sleep(0.02))
+            built(place, source, portion=1, on_progress=stopping)
         except BaseException:  # noqa: BLE001 - the child may not run the tests' own code
             os._exit(1)
         os._exit(0)
-    deadline = time.monotonic() + 60
-    while not (place / BUILDING).is_dir() and time.monotonic() < deadline:
-        time.sleep(0.01)
-    time.sleep(0.1)
+    os.close(there)
+    assert os.read(here, 1) == b"x"
+    os.close(here)
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
     with pytest.raises(InputError, match="not finished"):
         open_index(place)
-    built(place, source)
-    built(tmp_path / "undisturbed", source)
+    built(place, source, portion=1)
+    built(tmp_path / "undisturbed", source, portion=1)
     assert files_of(place) == files_of(tmp_path / "undisturbed")
 
 
