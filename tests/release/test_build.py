@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 import sys
 import tarfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from tests.release.conftest import Story
 from tests.release.making import ABOUT, EXAM, passed, played, public_items, release
 from tests.release.resigning import read
 from tests.rotation.making import Stage, files, items
+from tests.untraced import untraced
 
 import lacre
 from lacre import jsonl
@@ -115,7 +115,7 @@ def test_the_same_workspace_gives_the_same_bytes_in_any_folder_time_zone_and_lan
         done = subprocess.run(
             [sys.executable, "-c", program, str(root)],
             env={
-                **uncovered(),
+                **untraced(),
                 "TZ": zone,
                 "LC_ALL": language,
                 "PYTHONHASHSEED": number,
@@ -422,7 +422,7 @@ def test_a_benchmark_without_private_items_is_released_too(tmp_path: Path) -> No
 
 
 KILLED = """
-import os, sys
+import json, os, sys
 from datetime import datetime
 from pathlib import Path
 from tests.release.making import passed
@@ -430,7 +430,6 @@ from lacre.release.build import build
 from lacre.release.describe import Order
 from lacre.sealing.keys import key_from
 
-root, limit = Path(sys.argv[1]), int(sys.argv[2])
 calls = 0
 def watch(event, arguments):
     # Every file that is opened for writing, made, renamed or removed below the workspace or the releases.
@@ -442,17 +441,30 @@ def watch(event, arguments):
             calls += 1
             if calls == limit:
                 os.kill(os.getpid(), 9)
-sys.addaudithook(watch)
-at = datetime.fromisoformat("2026-12-01T13:00:00+00:00")
-order = Order(name="r1", benchmarks=("exemplo",), out=root.parent / "releases", at=at)
-build(root, order, key_from(bytes(32)), passed)
-print(calls)
+
+# Everything is imported once; each build has a process of its own, forked from this one.
+for line in sys.stdin:
+    place, limit = json.loads(line)
+    root = Path(place)
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            sys.addaudithook(watch)
+            at = datetime.fromisoformat("2026-12-01T13:00:00+00:00")
+            order = Order(name="r1", benchmarks=("exemplo",), out=root.parent / "releases", at=at)
+            build(root, order, key_from(bytes(32)), passed)
+            print(json.dumps([0, str(calls)]), flush=True)
+            code = 0
+        except BaseException as error:
+            print(json.dumps([1, str(error)]), flush=True)
+            code = 1
+        finally:
+            os._exit(code)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if code not in (0, 1):
+        print(json.dumps([code, ""]), flush=True)
 """
-
-
-def uncovered() -> dict[str, str]:
-    """This environment without what measures coverage, for a copy of the program is not the program."""
-    return {name: value for name, value in os.environ.items() if not name.startswith("COV")}
 
 
 def still(folder: Path) -> str:
@@ -464,36 +476,51 @@ def still(folder: Path) -> str:
     return f"{folder}:{Path.cwd()}"
 
 
-def killed(root: Path, limit: int) -> subprocess.CompletedProcess[str]:
-    env = {**uncovered(), "PYTHONPATH": still(root.parents[1] / "program")}
-    return subprocess.run(
-        [sys.executable, "-c", KILLED, str(root), str(limit)],
-        env=env,
-        capture_output=True,
+@pytest.fixture
+def killed(tmp_path: Path) -> Iterator[Callable[[Path, int], tuple[int, str]]]:
+    """Builds in a process that is killed at its n-th step (0: never); how it ended, and its steps or its error."""
+    # A copy of the program is not the program: coverage would measure nothing of it.
+    with subprocess.Popen(
+        [sys.executable, "-c", KILLED],
+        env={**untraced(), "PYTHONPATH": still(tmp_path / "program")},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
         text=True,
-        check=False,
-    )
+    ) as process:
+        asked, told = process.stdin, process.stdout
+        assert asked is not None
+        assert told is not None
+
+        def ended(root: Path, limit: int) -> tuple[int, str]:
+            asked.write(json.dumps([str(root), limit]) + "\n")
+            asked.flush()
+            code, said = json.loads(told.readline())
+            return code, said
+
+        yield ended
 
 
 @pytest.mark.slow
 def test_killed_at_any_step_a_build_leaves_no_half_release_and_the_next_call_finishes(
-    play: Stage, tmp_path: Path
+    play: Stage, tmp_path: Path, killed: Callable[[Path, int], tuple[int, str]]
 ) -> None:
     whole = tmp_path / "whole"
     shutil.copytree(play.root, whole / "workspace")
-    steps = int(killed(whole / "workspace", 0).stdout)
+    code, said = killed(whole / "workspace", 0)
+    assert code == 0, said
+    steps = int(said)
     expected = files(whole)
     # All of the last steps, where things appear; some of those before, which only write the draft.
     for limit in sorted({1, 2, steps // 3, steps // 2, *range(steps - 16, steps + 1)}):
         home = tmp_path / f"at-{limit}"
         shutil.copytree(play.root, home / "workspace")
-        assert killed(home / "workspace", limit).returncode == -9
+        assert killed(home / "workspace", limit)[0] == -9
         there = home / "releases/r1"
         assert not there.exists() or verify(there, key=play.key.fingerprint).verdict == "authentic", limit
         named = releases(ledgers.read(home / "workspace" / LEDGER))
         assert not named or there.exists()
-        done = killed(home / "workspace", 0)
-        assert done.returncode == 0 or "was made before" in done.stderr, done.stderr
+        code, said = killed(home / "workspace", 0)
+        assert code == 0 or "was made before" in said, said
         assert files(home) == expected, limit
 
 
