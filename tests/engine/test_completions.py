@@ -12,15 +12,15 @@ from tests.engine.server import Say, Send, Server, always
 
 from lacre.engine.checks import check_column
 from lacre.engine.dialects import request_of
-from lacre.engine.heard import heard
 from lacre.engine.messages import Message, TextPart
 from lacre.engine.plans import check_questions
-from lacre.engine.readings import Broken, Said
+from lacre.engine.readings import reading
+from lacre.engine.tries import Broken, Said
 from lacre.errors import InputError
 
 
 def read(body: bytes) -> Any:
-    return heard("completions", 200, {}, body, now=datetime(2026, 1, 1, tzinfo=UTC))
+    return reading("completions", 200, {}, body, now=datetime(2026, 1, 1, tzinfo=UTC))
 
 
 def test_a_request_holds_the_text_alone() -> None:

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from tests.engine.making import PRICE, card, finished, questions, replies
 from tests.engine.server import Say, Send, Server, always
 
-from lacre.engine.bodies import mended
+from lacre.engine.bodies import Mended, mended
 from lacre.engine.costs import costs, price_of
-from lacre.engine.heard import heard
-from lacre.engine.readings import Broken, Limited, Reading, Said, Stopped
+from lacre.engine.readings import reading
 from lacre.engine.replies import Answered, Failed, Refused, Reply, Truncated
 from lacre.engine.runs import RunState
+from lacre.engine.tries import Broken, Limited, Reading, Said, Stopped
 from lacre.registry.columns import Dialect
 from lacre.registry.endings import ENDINGS
 from lacre.registry.raw_answers import read_raw_answers
@@ -31,7 +31,7 @@ DIALECTS: tuple[Dialect, ...] = ("openai", "anthropic", "gemini", "maritaca", "c
 
 def read(dialect: Dialect, status: int, value: Any, sent: tuple[str, ...] = ()) -> Reading:
     body = value if isinstance(value, bytes) else msgspec.json.encode(value)
-    return heard(dialect, status, {}, body, now=NOW, sent=sent)
+    return reading(dialect, status, {}, body, now=NOW, sent=sent)
 
 
 def one(send: Say | Send, dialect: str, folder: Path, **changes: Any) -> tuple[Reply, RunState]:
@@ -353,9 +353,11 @@ def test_an_answer_with_a_broken_count_has_no_price_and_is_counted(tmp_path: Pat
 
 
 @pytest.mark.parametrize("body", [b"", b"\xff", b"<html>", b"[" * 100_000, b'{"a":' * 50_000, b"9" * 5000])
-def test_what_is_no_json_is_left_as_it_came(body: bytes) -> None:
-    found = mended("openai", body)
-    assert (found.body, found.dropped) == (body, 0)
+def test_what_is_no_json_is_no_answer(body: bytes) -> None:
+    assert mended("openai", body) is None
+    found = read("openai", 200, body)
+    assert isinstance(found, Broken)
+    assert found.cause == ("not_text" if body == b"\xff" else "not_json")
 
 
 VALUES = st.recursive(
@@ -374,8 +376,10 @@ VALUES = st.recursive(
 def test_any_json_is_mended_into_json_that_needs_no_mending(value: Any, usage: Any) -> None:
     body = json.dumps({"x": value, "usage": usage}).encode()
     once = mended("openai", body)
-    assert mended("openai", once.body) == once or once.dropped
-    assert mended("openai", once.body).dropped == 0
+    assert once is not None
+    # Neither half characters nor numbers that JSON does not have are left.
+    written = json.dumps(once.value, ensure_ascii=False, allow_nan=False).encode()
+    assert mended("openai", written) == Mended(value=once.value)
 
 
 @given(text=st.text(st.characters(codec=None, categories=None)))

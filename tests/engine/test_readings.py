@@ -8,7 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from lacre.engine.readings import Broken, Limited, Reading, Said, Stopped, reading
+from lacre.engine.readings import reading
+from lacre.engine.tries import Broken, Limited, Reading, Said, Stopped
 from lacre.registry.columns import Dialect
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -40,7 +41,6 @@ def test_google_says_in_the_body_how_long_to_wait() -> None:
         (200, {"choices": "A"}, Broken),
         (200, b"null", Broken),
         (200, b"", Broken),
-        (200, b'{"choices":[{"message":{"content":"\\ud800"}}]}', Broken),
         (204, b"", Broken),
         (400, "plain text", Broken),
         (400, b"\xff", Broken),

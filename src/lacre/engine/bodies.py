@@ -67,40 +67,34 @@ class Mended:
     """A body that can be read, as far as it can.
 
     Attributes:
-        value: what it holds; none when it is no JSON.
-        body: its bytes, as they came where nothing was wrong.
+        value: what it holds.
         dropped: counts of tokens that were no counts, and were taken out.
     """
 
     value: Any
-    body: bytes
     dropped: int = 0
 
 
-def mended(dialect: Dialect, body: bytes) -> Mended:
-    """A body without what makes a good answer unreadable.
+def mended(dialect: Dialect, body: bytes) -> Mended | None:
+    """What a body holds, without what makes a good answer unreadable; none when it is no JSON.
 
     Half characters (lone surrogates, RFC 8259, 8.2) become U+FFFD; ``NaN`` and ``Infinity``, which JSON does not
     have, become null; counts of tokens that are negative, broken, texts, or larger than what they are a part of go.
 
     >>> mended("openai", b'{"usage": {"prompt_tokens": NaN}, "choices": ["\\\\ud83d"]}')
-    Mended(value={'usage': {}, 'choices': ['\ufffd']}, body=b'{"usage":{},"choices":["\\xef\\xbf\\xbd"]}', dropped=1)
+    Mended(value={'usage': {}, 'choices': ['\ufffd']}, dropped=1)
     """
     try:
         value = msgspec.json.decode(body)
-        repaired = False
+        return Mended(dropped=_drop(dialect, value), value=value)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        repaired = True
+        pass
     try:
-        if repaired:
-            value = json.loads(body.decode("utf-8"))
-        dropped = _drop(dialect, value)
-        if repaired or dropped:
-            value = _clean(value)
-            body = msgspec.json.encode(value)
+        # The slower reader takes what the standard does not; what cannot be written as JSON again goes after that.
+        value = json.loads(body.decode("utf-8"))
+        return Mended(dropped=_drop(dialect, value), value=_clean(value))
     except (ValueError, RecursionError):
-        return Mended(value=None, body=body)
-    return Mended(value=value, body=body, dropped=dropped)
+        return None
 
 
 def _drop(dialect: Dialect, value: Any) -> int:

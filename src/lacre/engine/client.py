@@ -1,7 +1,7 @@
 """One question to one column: tries, waits, and what came of it. The only module that speaks HTTP.
 
 No exception that leaves this module, and no line that is logged below it, holds a word of a message, of an answer or of
-the key: what the HTTP library raises ends here, as a :class:`~lacre.engine.readings.Broken` in our own words.
+the key: what the HTTP library raises ends here, as a :class:`~lacre.engine.tries.Broken` in our own words.
 """
 
 from __future__ import annotations
@@ -19,10 +19,9 @@ import httpx2
 import stamina
 
 from lacre.engine.dialects import Request, key_header, sent_settings
-from lacre.engine.heard import heard
 from lacre.engine.keys import Key
 from lacre.engine.limits import GateClosedError, Pace
-from lacre.engine.readings import Broken, Limited, Reading, Said, Stopped
+from lacre.engine.readings import reading
 from lacre.engine.replies import (
     TRANSIENT,
     Answered,
@@ -33,6 +32,7 @@ from lacre.engine.replies import (
     Reply,
     Truncated,
 )
+from lacre.engine.tries import Broken, Limited, Reading, Said, Stopped
 from lacre.registry.columns import Column
 from lacre.registry.records import Record
 
@@ -270,7 +270,7 @@ class Client:
                     return Broken(
                         cause="too_large", detail=f"the answer is longer than {MOST_BYTES >> 20} MB"
                     )
-            return heard(
+            return reading(
                 self.card.dialect,
                 response.status_code,
                 response.headers,
