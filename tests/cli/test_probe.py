@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 import shutil
 import signal
 import subprocess
@@ -399,6 +400,41 @@ def test_a_stopped_probe_marks_nothing_and_is_resumed_without_asking_twice(
     assert found["findings"]["columns"][0]["seen"] == 6
     record = json.loads(Path("p/run.json").read_text("utf-8"))
     assert server.requests - before == record["items"] - (done - 1)
+
+
+def test_a_full_disk_names_the_file_and_the_command_that_goes_on(server: Server, capsys: Capture) -> None:
+    left = 20
+
+    def failing(_: Seen) -> Act:
+        nonlocal left
+        left -= 1
+        return Say(text="Não conheço.") if left > 0 else Send(status=401)
+
+    server.script = failing
+    assert run(["probe", "completion", "--column", "mine", "--out", "a probe"]) == Exit.COLUMN
+    capsys.readouterr()
+    server.script = always(Say(text="Não conheço."))
+    # A limit of the kernel on the size of files, as a full disk would be.
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    journal = Path("a probe/journal.jsonl")
+    resource.setrlimit(resource.RLIMIT_FSIZE, (journal.stat().st_size + 1000, before[1]))
+    try:
+        assert run(["probe", "resume", "a probe"]) == Exit.INCOMPLETE
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    err = capsys.readouterr().err
+    assert f"{journal}: a reply could not be written" in err
+    assert "then go on with: lacre probe resume 'a probe'" in err
+    assert journal.read_bytes().endswith(b"\n")
+    assert run(["probe", "resume", "a probe"]) == Exit.CLEAN
+
+
+def test_a_probe_that_is_stopped_over_a_setting_says_which(server: Server, capsys: Capture) -> None:
+    write_card(server, 'accepts = ["top_p"]', "settings = { top_p = 1 }")
+    error = {"code": "unsupported_parameter", "param": "top_p", "message": "Unsupported parameter: 'top_p'"}
+    server.script = always(Send.json(400, {"error": error}))
+    assert run(["probe", "completion", "--column", "mine", "--out", "p"]) == Exit.COLUMN
+    assert "take top_p out of settings" in capsys.readouterr().err
 
 
 def test_a_budget_stops_it_before_it_is_exceeded(server: Server, capsys: Capture) -> None:

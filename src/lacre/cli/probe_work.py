@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,9 +10,8 @@ from typing import TYPE_CHECKING, assert_never
 from lacre import __version__
 from lacre.cli.answers import write_figure
 from lacre.cli.column import read_workspace_columns
-from lacre.cli.output import print_json, say
+from lacre.cli.output import print_json, quoted, say
 from lacre.cli.probe_making import Made
-from lacre.cli.run_tables import Meter
 from lacre.errors import Exit, IncompleteError, InputError
 
 if TYPE_CHECKING:
@@ -162,63 +160,40 @@ def _work(
     again: bool = False,
 ) -> int:
     """Ask, say what was found when all is answered, and give the exit code."""
-    from lacre.cli.run_ground import run_rules  # noqa: PLC0415
-    from lacre.engine.client import Patience  # noqa: PLC0415
-    from lacre.engine.runs import Run  # noqa: PLC0415
+    from lacre.cli.run_work import asked  # noqa: PLC0415
 
-    sink = folder.run.sink()
-    if sink.torn:
-        say(f"{folder.run.journal_path}: a line was cut short by a crash; its reply is asked for again.")
-    rules = run_rules()
-    meter = Meter(sys.stderr.isatty())
-    going: Run | None = None
-    try:
-        going = Run(
-            record=record,
-            questions=questions,
-            cards=record.columns,
-            keys=keys,
-            sink=sink,
-            now=lambda: datetime.now(UTC),
-            patience=Patience(attempts=rules.attempts, limit_wait=rules.limit_wait),
-            budget=budget,
-            again=again,
-            on_progress=meter,
-        )
-        state = going.work()
-    except KeyboardInterrupt:
-        meter.close()
-        _say_interrupted(going.under_way if going is not None else 0, folder)
-        raise
-    finally:
-        meter.close()
-        sink.close()
+    state = asked(
+        folder.run,
+        record,
+        questions,
+        record.columns,
+        keys,
+        budget=budget,
+        again=again,
+        resuming=_resuming(folder),
+    )
     if state.complete:
         return finish(folder, as_json=as_json)
     return _stopped(state, folder, as_json=as_json)
 
 
-def _say_interrupted(under_way: int, folder: ProbeFolder) -> None:
-    if under_way:
-        say(f"{under_way:,} prompts were under way: their replies are lost, and may be billed.")
-    say(f"Every reply that came is kept. Go on with: lacre probe resume {folder.path}")
+def _resuming(folder: ProbeFolder) -> str:
+    """The command that goes on with a probe."""
+    return f"lacre probe resume {quoted(folder.path)}"
 
 
 def _stopped(state: RunState, folder: ProbeFolder, *, as_json: bool) -> int:
     """Say why a probe is not complete; the exit code."""
-    from lacre.cli.run_tables import print_state, todo_of  # noqa: PLC0415
+    from lacre.cli.run_tables import print_state  # noqa: PLC0415
+    from lacre.cli.run_work import say_halted  # noqa: PLC0415
 
     if as_json:
         print_json({"probe": str(folder.path), "state": state})
     else:
         print_state(state)
-    halted = [column.halted for column in state.columns if column.halted is not None]
-    for halt in halted:
-        say(f"lacre: column '{halt.column}': {halt.detail}. {todo_of(halt.reason)}")
+    halted = say_halted(state, folder.run.record().columns)
     money = " --budget USD" if state.budget_reached else ""
-    say(
-        f"What is done is kept, and nothing is marked yet. Go on with: lacre probe resume {folder.path}{money}"
-    )
+    say(f"What is done is kept, and nothing is marked yet. Go on with: {_resuming(folder)}{money}")
     return int(Exit.COLUMN if halted else Exit.INCOMPLETE)
 
 
@@ -244,7 +219,7 @@ def finish(folder: ProbeFolder, *, as_json: bool, listing: bool = False, plot: P
         done, owed = (sum(getattr(each, name) for each in state.columns) for name in ("done", "expected"))
         raise IncompleteError(
             f"{folder.path}: the probe is not complete ({done:,} of {owed:,} replies), so that nothing is marked. "
-            f"Go on with `lacre probe resume {folder.path}`."
+            f"Go on with `{_resuming(folder)}`."
         )
     if len(questions) * len(record.columns) >= MANY:
         say(f"Holding {len(questions) * len(record.columns):,} replies against what they were to give ...")
@@ -264,7 +239,7 @@ def finish(folder: ProbeFolder, *, as_json: bool, listing: bool = False, plot: P
     for column in wholly_failed:
         say(
             f"lacre: column '{column}': every reply failed, so that nothing is known of it. Check its card with "
-            f"`lacre column check {column}`, then `lacre probe resume {folder.path} --failed`."
+            f"`lacre column check {column}`, then `{_resuming(folder)} --failed`."
         )
     return int(Exit.FINDING if _hits(found) else Exit.COLUMN if wholly_failed else Exit.CLEAN)
 

@@ -21,10 +21,8 @@ from lacre.cli.run_ground import (
     record_of,
     refuse_probe,
     renewed,
-    run_rules,
 )
 from lacre.cli.run_tables import (
-    Meter,
     cost_row,
     print_record,
     print_replies,
@@ -32,8 +30,8 @@ from lacre.cli.run_tables import (
     print_state,
     print_written,
     say_budget,
-    todo_of,
 )
+from lacre.cli.run_work import asked, say_halted
 from lacre.cli.sealed_ground import means_of, refuse_open, refuse_sealed, sealed_options
 from lacre.cli.sealed_scores import abort, check_scores, open_scores, sealed
 from lacre.errors import Exit
@@ -287,45 +285,11 @@ def _work(
     again: bool = False,
 ) -> int:
     """Ask, print how it ended, and give the exit code."""
-    from lacre.engine.client import Patience  # noqa: PLC0415
     from lacre.engine.folders import write_answers  # noqa: PLC0415
-    from lacre.engine.runs import Run  # noqa: PLC0415
 
-    sink = folder.sink()
-    if sink.torn:
-        say(f"{folder.journal_path}: a line was cut short by a crash; its reply is asked for again.")
-    rules = run_rules()
-    meter = Meter(sys.stderr.isatty())
-    resuming = f"lacre run resume {quoted(folder.path)}"
-    going: Run | None = None
-    try:
-        going = Run(
-            record=record,
-            questions=questions,
-            cards=cards,
-            keys=keys,
-            sink=sink,
-            now=lambda: datetime.now(UTC),
-            patience=Patience(attempts=rules.attempts, limit_wait=rules.limit_wait),
-            budget=budget,
-            again=again,
-            on_progress=meter,
-            where=str(folder.journal_path),
-            todo=f"go on with: {resuming}",
-        )
-        state = going.work()
-    except KeyboardInterrupt:
-        meter.close()
-        if going is not None and going.under_way:
-            say(
-                f"{going.under_way:,} questions were under way: their replies are lost, and may be billed. "
-                "They are asked again."
-            )
-        say(f"Every reply that came is kept. Go on with: {resuming}")
-        raise
-    finally:
-        meter.close()
-        sink.close()
+    state = asked(
+        folder, record, questions, cards, keys, budget=budget, again=again, resuming=_resuming(folder.path)
+    )
     written = write_answers(folder, questions, complete=True) if state.complete else None
     wholly_failed = written.wholly_failed if written is not None else ()
     if as_json:
@@ -341,19 +305,20 @@ def _ended(state: RunState, folder: RunFolder, wholly_failed: Sequence[str]) -> 
     """The exit code of a run, and what to do about it when it is not complete or worth nothing."""
     _say_failed(wholly_failed, state, folder.path)
     say_budget(state)
-    resuming = f"lacre run resume {quoted(folder.path)}"
+    resuming = _resuming(folder.path)
     if state.complete:
         return int(Exit.COLUMN if wholly_failed else Exit.CLEAN)
     if state.budget_reached:
         say(f"The next request could exceed the budget. Go on with: {resuming} --budget USD")
-    cards = {card.id: card for card in folder.record().columns}
-    halted = [column.halted for column in state.columns if column.halted is not None]
-    for halt in halted:
-        todo = todo_of(halt.reason, halt.parameter, cards.get(halt.column))
-        say(f"lacre: column '{halt.column}': {halt.detail}. {todo}")
+    halted = say_halted(state, folder.record().columns)
     if halted:
         say(f"What is done is kept. Go on with: {resuming}")
     return int(Exit.COLUMN if halted else Exit.INCOMPLETE)
+
+
+def _resuming(folder: Path) -> str:
+    """The command that goes on with a run."""
+    return f"lacre run resume {quoted(folder)}"
 
 
 def _say_failed(columns: Sequence[str], state: RunState, folder: Path) -> None:
