@@ -9,6 +9,7 @@ import re
 import resource
 import shutil
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -322,6 +323,7 @@ def test_afterwards_the_process_is_as_it_was_but_for_core_files(sealed: Sealing)
 def test_a_freeze_that_waits_and_many_columns_make_items_count_as_opening(
     sealed: Sealing, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    sealed.play.now = datetime.now(UTC)
     sealed.play.freeze(forced={f"p{n:04d}": "leak" for n in range(0, 120, 2)})
     assert run(START) == Exit.CLEAN
     said = capsys.readouterr().out

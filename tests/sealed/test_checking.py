@@ -21,7 +21,7 @@ from lacre.cli import run
 from lacre.digest import canonical, sha256
 from lacre.errors import Exit, IntegrityError
 from lacre.registry import ledger as ledgers
-from lacre.registry.events import Exposure, RunAbort, RunIntent, RunResult, Split
+from lacre.registry.events import Exposure, Freeze, RunAbort, RunIntent, RunResult, Split
 from lacre.registry.sealed_runs import sealed_runs
 from lacre.scoring.outcomes import Outcome
 from lacre.sealed.checking import chance
@@ -29,6 +29,7 @@ from lacre.sealed.ending import SCORES
 from lacre.sealed.opening import opened_scores, read_scores, scores_bytes
 from lacre.sealed.records import document, run_place, scores_place, tables_place
 from lacre.sealed.scores import Score, order, score_root
+from lacre.sealing.keys import key_from
 
 OPENED = scores_place("exemplo", 1)
 
@@ -258,6 +259,26 @@ def after_the_draw() -> Callable[[Any], list[Any]]:
         return [event, *held] if isinstance(event, Split) else [event]
 
     return change
+
+
+def test_scores_that_came_when_the_draw_could_be_known_are_found(outside: Path, check: Check) -> None:
+    path = outside / "registry/ledger.jsonl"
+    after = ledgers.Ledger((), b"")
+    key = key_from(bytes(32))
+    lines = ledgers.read(path).lines
+    freeze = next(line.event for line in lines if isinstance(line.event, Freeze))
+    early = msgspec.structs.replace(freeze, due="2020-01-01T12:00:01Z")
+    first = next(n for n, line in enumerate(lines) if isinstance(line.event, RunIntent))
+    for number, line in enumerate(lines):
+        signer = key if line.sig is not None else None
+        if number == first:
+            after = ledgers.appended(after, [early], at=line.at, signer=key)
+        after = ledgers.appended(after, [line.event], at=line.at, signer=signer)
+    path.write_bytes(after.content)
+    code, found = check()
+    assert code == Exit.INTEGRITY
+    late = "tells its scores when the randomness of its round was due, and could be known"
+    assert sum(late in what for what in findings(found)) == 2
 
 
 def other_messages(event: Any) -> list[Any]:

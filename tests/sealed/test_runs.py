@@ -442,15 +442,36 @@ def test_nothing_opens_or_retires_items_while_a_run_asks_them(sealed: Sealing, s
     other = sealed.begin(card=msgspec.structs.replace(sealed.column, id="outra", model="modelo-2"))
     with pytest.raises(InputError, match=f"sealed run '{name}' is under way, and 1 more are"):
         sealed.play.close(lottery(sealed.play.draws))
+    sealed.play.now -= timedelta(days=1)  # as it was before the closing that was refused
     assert not sealed.play.public.history.splits
     with sealed.going(name) as (going, log):
         give_up(going, "the vendor withdrew the model", log, now=sealed.now())
     with pytest.raises(InputError, match=f"sealed run '{other}' is under way\\."):
         sealed.play.close(lottery(sealed.play.draws))
+    sealed.play.now -= timedelta(days=1)
     assert sealed.work(other).complete  # the round was not harmed by what was refused
     sealed.finish(other)
     sealed.play.close(lottery(sealed.play.draws))
     assert len(sealed.play.public.history.splits) == 1
+
+
+def test_scores_are_fixed_before_it_can_be_known_what_opens(tmp_path: Path, server: Server) -> None:
+    sealed = sealing(tmp_path, server.endpoint("openai"), 4)
+    name = sealed.begin()
+    sealed.play.freeze(hours=1)
+    assert sealed.work(name).complete
+    sealed.play.now += timedelta(hours=1)
+    late = "closing exemplo/1: its randomness is due since"
+    for again in (sealed.work, sealed.finish):
+        with pytest.raises(InputError, match=f"{late}.*lacre run abort {name}"):
+            again(name)
+    other = msgspec.structs.replace(sealed.column, id="outra", model="modelo-2")
+    with pytest.raises(InputError, match=f"{late}.*start in the next round"):
+        sealed.begin(card=other)
+    with sealed.going(name) as (going, log):
+        assert give_up(going, "not ended in time", log, now=sealed.now()) == 4
+    sealed.play.close(lottery(sealed.play.draws))
+    assert sealed.begin(card=other)
 
 
 def test_a_second_rotation_waits_for_its_own_runs_only(sealed: Sealing) -> None:

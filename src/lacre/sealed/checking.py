@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from fractions import Fraction
 from math import comb
 from pathlib import Path
@@ -21,10 +22,11 @@ from lacre.registry.events import RunResult, Split
 from lacre.registry.items import Payload
 from lacre.registry.ledger import Ledger
 from lacre.registry.records import Record
-from lacre.registry.sealed_runs import SealedRun, Standing, sealed_runs, strays
+from lacre.registry.sealed_runs import Ended, SealedRun, Standing, sealed_runs, strays
 from lacre.scoring.outcomes import Outcome
 from lacre.sealed.cells import ALL
 from lacre.sealed.counts import Bounded, Count, Exact
+from lacre.sealed.ground import due_of
 from lacre.sealed.records import (
     PublicRun,
     RoundTables,
@@ -201,6 +203,8 @@ def _ledger_findings(known: Evidence, run: SealedRun) -> Iterator[str]:
     for end in run.ends:
         if closed is not None and end.line > closed:
             yield f"line {end.line} ends it after the draw of its round, which line {closed} carried out"
+        elif isinstance(end.event, RunResult) and _late(known, run, end):
+            yield f"line {end.line} tells its scores when the randomness of its round was due, and could be known"
         if end.event.intent != run.digest:
             yield f"line {end.line} ends another run than the one that began: it names another intent"
     if not run.ends and run.intent.round is not None and number_of(run.intent.round) <= known.closed:
@@ -211,6 +215,12 @@ def _ledger_findings(known: Evidence, run: SealedRun) -> Iterator[str]:
         rows = [known.rows[item] for item in run.shown]
         if (len(rows), rows_root(rows)) != (run.intent.items, run.intent.root):
             yield "the items that were shown are not those of its intent"
+
+
+def _late(known: Evidence, run: SealedRun, end: Ended) -> bool:
+    """Whether a run ended when the randomness that its round's freeze named was due, by the ledger's times."""
+    due = due_of(known.ledger, known.benchmark, run.intent.round, before=end.line)
+    return due is not None and due <= datetime.fromisoformat(end.at)
 
 
 def _closed_at(known: Evidence, run: SealedRun) -> int | None:

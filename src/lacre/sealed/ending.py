@@ -15,7 +15,7 @@ from lacre.registry.events import RunAbort, RunResult
 from lacre.registry.sealed_runs import SealedRun
 from lacre.sealed.cells import ALL, Cell
 from lacre.sealed.counts import counts
-from lacre.sealed.ground import Ground
+from lacre.sealed.ground import Ground, refuse_due
 from lacre.sealed.records import (
     KeptRun,
     KeptScore,
@@ -31,7 +31,7 @@ from lacre.sealed.records import (
 )
 from lacre.sealed.scores import NONCE_BYTES, order, score_root
 from lacre.sealed.scoring import Scored, item_outcomes, scored
-from lacre.sealed.starting import UnderWay
+from lacre.sealed.starting import LATE, UnderWay
 from lacre.sealing.change import LEDGER
 from lacre.sealing.logs import log_names, log_path
 from lacre.sealing.vault import Vault
@@ -50,9 +50,10 @@ def finish(going: UnderWay, found: Scored, sink: Sink, *, now: datetime) -> Publ
 
     Raises:
         IntegrityError: the round's tables are not those that the run began with.
-        InputError: the disk is full, or the like; the run is complete and can be ended again.
+        InputError: the disk is full, or the like, and the run can be ended again; or it may be known what opens.
     """
     vault, ground, kept, run = going.vault, going.ground, going.kept, going.run
+    refuse_due(ground, now, LATE.format(going.name))
     nonces = {order(score): vault.random(NONCE_BYTES) for score in found.scores}
     tables = _tables(ground, kept)
     cells = _present(tables, kept)

@@ -11,7 +11,7 @@ from pathlib import Path
 from lacre.errors import InputError
 from lacre.registry import ledger as ledgers
 from lacre.registry.columns import Column
-from lacre.registry.events import Event
+from lacre.registry.events import Event, Freeze
 from lacre.registry.ledger import Ledger, Signer
 from lacre.registry.rules import Rules, SealedRules
 from lacre.registry.sealed_runs import SealedRun, sealed_runs
@@ -124,6 +124,38 @@ def refuse_vault(vault: Vault, ground: Ground) -> None:
     if strangers := [row.id for row in ground.rows if sealed.get(row.id) != row]:
         what = f"{len(strangers)} public rows are not those of the vault, such as '{strangers[0]}'"
         raise InputError(vault.folder, what, "Run `lacre vault check` in the workspace")
+
+
+def due_of(
+    ledger: Ledger, benchmark: str, round: str | None, *, before: int | None = None
+) -> datetime | None:
+    """When the randomness comes out that decides what opens of a round; none while the round is not frozen.
+
+    ``before``: by what lines before this one say.
+
+    >>> due_of(Ledger((), b""), "exemplo", "exemplo/1") is None
+    True
+    """
+    dues = [
+        line.event.due
+        for line in ledger.lines
+        if isinstance(line.event, Freeze)
+        and (line.event.benchmark, line.event.round) == (benchmark, round)
+        and (before is None or line.seq < before)
+    ]
+    return datetime.fromisoformat(dues[-1]) if dues else None
+
+
+def refuse_due(ground: Ground, now: datetime, todo: str) -> None:
+    """Refuse to ask or to score once it may be known what opens: scores must be fixed before (SPEC X4).
+
+    Raises:
+        InputError: the randomness of the round's freeze is due.
+    """
+    due = due_of(ground.ledger(), ground.benchmark, ground.round)
+    if due is not None and due <= now:
+        what = f"its randomness is due since {instant(due)}, and scores must be fixed before it can be known what opens"
+        raise InputError(f"closing {ground.round}", what, todo)
 
 
 def refuse_second(runs: Mapping[str, SealedRun], round: str, column: str) -> None:

@@ -18,8 +18,8 @@ from lacre.engine.runs import Progress, Run
 from lacre.engine.states import ColumnState, RunState
 from lacre.registry.columns import Column
 from lacre.sealed.exposing import Exposer
-from lacre.sealed.ground import terms_of
-from lacre.sealed.starting import UnderWay
+from lacre.sealed.ground import refuse_due, terms_of
+from lacre.sealed.starting import LATE, UnderWay
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -43,11 +43,13 @@ def session(going: UnderWay, sink: Sink, means: Means) -> Run:
     """A session of a run, ready to work; ``sink`` is the run's log in the vault.
 
     Raises:
-        InputError: an item is no longer in the vault, or the column's terms are no longer acceptable.
+        InputError: an item is no longer in the vault, the column's terms are no longer acceptable, or it
+            may be known what opens.
         IntegrityError: an item is not the one that the run began with, or the log is damaged.
     """
     ground, kept, questions = going.ground, going.kept, going.questions
     (card,) = kept.record.columns
+    refuse_due(ground, means.now(), LATE.format(going.name))
     check_resumed(kept.record, questions)
     exposer = Exposer(
         ground,

@@ -17,7 +17,15 @@ from lacre.registry.columns import Column, Exchange
 from lacre.registry.events import RunIntent
 from lacre.registry.sealed_runs import SealedRun
 from lacre.sealed.called import called
-from lacre.sealed.ground import Ground, asked_rows, refuse_second, refuse_vault, round_tables, terms_of
+from lacre.sealed.ground import (
+    Ground,
+    asked_rows,
+    refuse_due,
+    refuse_second,
+    refuse_vault,
+    round_tables,
+    terms_of,
+)
 from lacre.sealed.questions import SealedQuestions, shuffled
 from lacre.sealed.records import (
     KeptRun,
@@ -34,6 +42,8 @@ from lacre.sealing.commitments import rows_root
 from lacre.sealing.vault import Vault
 
 PLAN = "run.json"
+LATE = "Give the run up, with `lacre run abort {}`"
+"""What is left to do with a run that did not end before it could be known what opens."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -89,6 +99,11 @@ def begin(vault: Vault, ground: Ground, plan: Plan, *, now: datetime) -> KeptRun
     refuse_second(ground.runs(), ground.round, plan.card.id)
     _refuse_copy(vault, ground, plan.card)
     refuse_unlike(vault, ground, plan)
+    refuse_due(
+        ground,
+        now,
+        "Carry it out with `lacre round split` or `rotate`, then start in the next round",
+    )
     tables = round_tables(vault, ground)
     rows = asked_rows(tables, ground)
     # Where items go to a column in one order, that order tells which reply is whose to who watches the line.
