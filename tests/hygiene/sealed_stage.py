@@ -152,7 +152,7 @@ FAULTS = (
         resumed=False,
     ),
     Fault(name="a parameter that echoes", script=always(PARAMETER), codes=(4,)),
-    Fault(name="an answer that the rule cannot read", script=always(Say(text=IN_REPLY)), codes=(1,)),
+    Fault(name="an answer that the rule cannot read", script=always(Say(text=IN_REPLY)), codes=(5,)),
     Fault(name="kill -9", script=once(Hang(20)), codes=(-9,), kill=signal.SIGKILL),
     Fault(name="interrupt", script=once(Hang(20)), codes=(130,), kill=signal.SIGINT),
     Fault(name="abort signal (core)", script=once(Hang(20)), codes=(-6,), kill=signal.SIGABRT),

@@ -165,7 +165,6 @@ def _ended(going: UnderWay, log: SealedLog, state: RunState, *, as_json: bool) -
                 f"lacre: run {name}: the rule cannot read {found.undecided:,} of {len(found.replies):,} answers, and "
                 f"there are no judges yet. Say what they count as: {_again(going)} --undecided wrong"
             )
-            code = Exit.FINDING
         else:
             record = finish(going, found, log, now=now())
             tidy(going.vault, going.ground.runs())
