@@ -40,7 +40,8 @@ def setting(name: str, value: str) -> str:
         ("openai", "stream", "true"),
         ("openai", "n", "8"),
         ("openai", "N", "8"),
-        ("openai", "store", "true"),
+        ("openai", "search_parameters", '{ mode = "on" }'),
+        ("openai", "safe_prompt", "true"),
         ("openai", "tools", "[]"),
         ("openai", "models", '["a"]'),
         ("maritaca", "system", '"Pense bem."'),
@@ -59,6 +60,45 @@ def setting(name: str, value: str) -> str:
 )
 def test_what_lacre_writes_is_no_setting(dialect: str, name: str, value: str, tmp_path: Path) -> None:
     assert any("is written by lacre" in what for what in said(tmp_path, setting(name, value), dialect))
+
+
+@pytest.mark.parametrize(
+    ("dialect", "name", "value"),
+    [
+        ("openai", "service_tier", '"flex"'),
+        ("openai", "serviceTier", '"flex"'),
+        ("openai", "store", "true"),
+        ("openai", "store", "false"),
+        ("openai", "prompt_cache_retention", '"24h"'),
+        ("maritaca", "metadata", '{ a = "b" }'),
+        ("completions", "service_tier", '"flex"'),
+        ("anthropic", "service_tier", '"auto"'),
+        ("anthropic", "speed", '"fast"'),
+        ("anthropic", "inference_geo", '"us"'),
+        ("anthropic", "cache_control.ttl", '"1h"'),
+        ("gemini", "serviceTier", '"priority"'),
+        ("gemini", "labels", '{ a = "b" }'),
+    ],
+)
+def test_what_is_bought_and_what_is_kept_is_no_setting(
+    dialect: str, name: str, value: str, tmp_path: Path
+) -> None:
+    found = said(tmp_path, setting(name, value), dialect)
+    assert any(f"'{name}' changes what is bought, or what the vendor keeps" in what for what in found)
+
+
+@pytest.mark.parametrize(
+    ("dialect", "name", "value"),
+    [
+        ("openai", "temperature", "0"),
+        ("openai", "provider", '{ order = ["a"], allow_fallbacks = false }'),
+        ("openai", "chat_template_kwargs", "{ enable_thinking = false }"),
+        ("anthropic", "thinking", '{ type = "adaptive" }'),
+        ("gemini", "generationConfig.thinkingConfig.thinkingBudget", "0"),
+    ],
+)
+def test_settings_of_the_model_are_taken(dialect: str, name: str, value: str, tmp_path: Path) -> None:
+    assert said(tmp_path, setting(name, value), dialect) == []
 
 
 @pytest.mark.parametrize(

@@ -17,12 +17,12 @@ _FOR_ALL = (
     # The message, and words beside it.
     "messages", "prompt", "prompts", "input", "inputs", "system", "instructions", "suffix", "echo", "prefix",
     "prediction", "documents", "chat_template", "previous_response_id", "conversation", "extra_body",
+    # Words that a vendor or a router puts in, takes out or finds itself, when it is told to.
+    "safe_prompt", "prompt_mode", "transforms", "preset", "search_parameters", "enable_search", "search_options",
     # What is asked, and how its answer comes.
     "model", "models", "stream", "stream_options", "background", "modalities", "audio",
     # How many answers.
     "n", "best_of", "candidate_count", "num_return_sequences", "num_completions",
-    # What the vendor keeps: a matter of sealed runs, and of the terms on the card.
-    "store",
     # Tools: the column would answer with more than it knows.
     "tools", "tool_choice", "tool_config", "functions", "function_call", "web_search_options", "plugins",
     "mcp_servers", "container",
@@ -39,6 +39,20 @@ RESERVED: Mapping[str, tuple[str, ...]] = {
     ),
 }  # fmt: skip
 """Names that no card may send, by dialect; with or without capitals and underscores, and whatever is in them."""
+
+BOUGHT = (
+    # Another tier, speed or place of the same model, at another price.
+    "service_tier", "speed", "inference_geo",
+    # Asked later, or as one of a batch.
+    "deferred",
+    # A cache of the vendor's: written at a price, read at another, and kept for as long as is said.
+    "cache_control", "prompt_cache_key", "prompt_cache_retention", "prompt_cache_options",
+    # What the vendor keeps, and under which name it is found again.
+    "store", "metadata", "labels",
+)  # fmt: skip
+"""Names of what is bought and of what is kept, which no card may send in any dialect (OpenAI, Chat Completions;
+Anthropic, Messages; Google, GenerateContent; xAI, Chat): price and retention terms on the card are those of a request
+without them."""
 
 CAPS = (
     "max_tokens", "max_completion_tokens", "max_output_tokens", "max_new_tokens", "max_gen_len", "max_length",
@@ -76,6 +90,11 @@ def reserved_complaints(card: Column) -> Iterator[Complaint]:
             yield (
                 f"'{name}' is written by lacre, or would change what is asked",
                 "Take it out: every column gets the same message, and one answer to it",
+            )
+        elif _is_among(name, BOUGHT):
+            yield (
+                f"'{name}' changes what is bought, or what the vendor keeps",
+                "Take it out: price and retention terms on the card are those of a request without it",
             )
         elif place != "cap_name" and _is_among(name, CAPS):
             yield f"'{name}' names the output cap", "Give its value as cap, and its name as cap_name"
