@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -15,7 +16,16 @@ import pytest
 from lacre import __version__
 from lacre.cli import NOUNS, LazyGroup, command, run
 from lacre.cli.output import print_table
-from lacre.errors import ColumnError, Exit, IncompleteError, InputError, IntegrityError, LacreError
+from lacre.errors import (
+    ColumnError,
+    Exit,
+    Fault,
+    IncompleteError,
+    InputError,
+    IntegrityError,
+    LacreError,
+    RecordError,
+)
 
 
 def test_the_version_is_the_package_s(capsys: pytest.CaptureFixture[str]) -> None:
@@ -72,6 +82,38 @@ def test_an_error_becomes_a_line_and_a_code(
     monkeypatch.setattr(command, "get_command", lambda *_: failing)
     assert run(["failing"]) == code
     assert capsys.readouterr().err.lstrip("\n") == said.lstrip("\n")
+
+
+@pytest.mark.parametrize(
+    "raised",
+    [
+        ColumnError("the server said \x1b[2J\x9b31m\u202e"),
+        RecordError("a\x1b[2J\x9b31m\u202e.jsonl", [Fault(3, "is no item", "Correct it")]),
+        click.UsageError("no such thing: \x1b[2J\x9b31m\u202e"),
+        click.BadParameter("\x1b[2J\x9b31m\u202e"),
+        OSError(errno.ENOTDIR, "Not a directory", "\x1b[2J\x9b31m\u202e"),
+    ],
+    ids=["lacre", "record", "usage", "parameter", "system"],
+)
+def test_no_error_steers_a_terminal(
+    raised: Exception, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    @click.command()
+    def failing() -> None:
+        raise raised
+
+    monkeypatch.setattr(command, "get_command", lambda *_: failing)
+    stdout = os.dup(1)
+    try:
+        assert run(["failing"]) != Exit.CLEAN
+    finally:
+        # After a fault of the system the command lets go of its standard output.
+        os.dup2(stdout, 1)
+        os.close(stdout)
+    err = capfd.readouterr().err
+    # What a terminal knows by an escape, click takes out of its own errors; the rest is seen.
+    assert "\\x9b31m\\u202e" in err
+    assert not {"\x1b", "\x9b", "\u202e"} & set(err)
 
 
 def test_what_a_command_returns_is_the_exit_code(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ import click
 from click.shell_completion import shell_complete
 
 from lacre import __version__
-from lacre.cli.output import example
+from lacre.cli.output import escaped, example, say
 from lacre.errors import Exit, LacreError, remedy
 
 NOUNS = {
@@ -87,7 +87,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit code; errors become one clear line each on stderr.
+    """Run the command and return its exit code; errors become one clear line each on stderr, which steers no terminal.
 
     Does what ``click.Command.main`` does, except that a closed pipe does not end with the code of a finding.
     """
@@ -105,11 +105,13 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except click.exceptions.Exit as ended:
         return ended.exit_code
     except click.ClickException as error:
-        error.show()
+        shown = io.StringIO()
+        error.show(shown)
+        click.echo(escaped(shown.getvalue()), nl=False, err=True)
         return error.exit_code
     except LacreError as error:
         for line in str(error).split("\n"):
-            click.echo(f"lacre: {line}", err=True)
+            say(f"lacre: {line}")
         return int(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         # The line feed ends the terminal's own ^C.
@@ -124,6 +126,6 @@ def run(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         where = error.filename or "the result"
         what = error.strerror or type(error).__name__
-        click.echo(f"lacre: {where}: {what}. {remedy(error)}, or write somewhere else.", err=True)
+        say(f"lacre: {where}: {what}. {remedy(error)}, or write somewhere else.")
         return int(Exit.BAD_INPUT)
     return outcome if isinstance(outcome, int) else int(Exit.CLEAN)
