@@ -22,6 +22,7 @@ SEED = 5  # words in a seed
 PAD = 4  # zero words in front of a document's words, so that the first seed has a past
 NEED_RARE = 0xFFFF  # the ``need`` of a rarest sentence: it is aligned, not counted
 CHUNK = 1 << 14  # bytes folded before their words are hashed, so that both stay in the nearest cache
+STRIDE = 1 << 11  # bytes between two places of a document that a scan notes, so that words are found again
 GROWTH = 16  # folded bytes that one byte may make, at most
 
 U = np.uint64
@@ -369,27 +370,6 @@ def word_spans(buf, offsets, entries, parts, letters, letters_wide, out, starts,
 
 
 @njit(cache=True, nogil=True, boundscheck=False)
-def milestones(buf, wide, low, end, latin, entries, parts, fold_room, words, chunk, places, counts, cut):
-    """After each chunk of a document: the byte reached, the words complete by then, whether one is cut there.
-
-    Returns how many chunks there are, or -1 when a single word is longer than ``fold_room``.
-    """
-    at, made = low, 0
-    fold_room[3][0] = 0
-    total = 0
-    while at < end:
-        at, count = read_words(buf, wide, low, at, end, latin, entries, parts, fold_room, words, 0, chunk)
-        if count < 0:
-            return -1
-        total += count
-        places[made] = np.int64(at)
-        counts[made] = total
-        cut[made] = fold_room[3][0] > 0
-        made += 1
-    return made
-
-
-@njit(cache=True, nogil=True, boundscheck=False)
 def count_words(buf, wide, offsets, latin, entries, parts, fold_room, words):
     """Hash the words of every document and return how many there are; for measuring this step alone."""
     total = 0
@@ -537,8 +517,27 @@ def confirm(
 
 
 @njit(cache=True, nogil=True, boundscheck=False)
-def scan(buf, wide, offsets, folding, index, fold_room, words, keys, hits, runs, ends, diagonals, likely):
+def scan(
+    buf,
+    wide,
+    offsets,
+    folding,
+    index,
+    fold_room,
+    words,
+    keys,
+    hits,
+    runs,
+    ends,
+    diagonals,
+    likely,
+    chunks,
+    heads,
+):
     """All runs of a batch. ``words`` and ``keys`` must have room for the words of the longest document, and PAD.
+
+    ``chunks[:, heads[d]:heads[d + 1]]`` become the steps in which document ``d`` was read, its start first: the byte
+    reached, the words complete by then, whether a word is cut there. A step is STRIDE bytes or a little more.
 
     Returns (runs, hits, words read). When ``runs`` or ``hits`` was too small its number exceeds the room, and
     when a word was longer than ``fold_room`` the words are -1: call again with more.
@@ -548,14 +547,18 @@ def scan(buf, wide, offsets, folding, index, fold_room, words, keys, hits, runs,
     made = 0
     most = 0
     total = 0
+    steps = 0
     words[:PAD] = 0
     for d in range(offsets.size - 1):
         low, end = U(offsets[d]), U(offsets[d + 1])
         at, read, count = low, PAD, 0
         fold_room[3][0] = 0
+        heads[d] = steps
+        chunks[0, steps], chunks[1, steps], chunks[2, steps] = np.int64(low), 0, 0
+        steps += 1
         while at < end:
             at, now = read_words(
-                buf, wide, low, at, end, latin, entries, parts, fold_room, words, read, CHUNK
+                buf, wide, low, at, end, latin, entries, parts, fold_room, words, read, STRIDE
             )
             if now < 0:
                 return made, most, -1
@@ -563,6 +566,9 @@ def scan(buf, wide, offsets, folding, index, fold_room, words, keys, hits, runs,
             if now > first:
                 count = seed_hits(words, first, now, keys, shift, bitmap, marks, firsts, hits, count)
             read = now
+            chunks[0, steps], chunks[1, steps] = np.int64(at), read - PAD
+            chunks[2, steps] = fold_room[3][0] > 0
+            steps += 1
         total += read - PAD
         most = max(most, count)
         if count and count <= hits.shape[0]:
@@ -584,6 +590,7 @@ def scan(buf, wide, offsets, folding, index, fold_room, words, keys, hits, runs,
                 runs,
                 made,
             )
+    heads[offsets.size - 1] = steps
     return made, most, total
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from lacre.overlap.kernel import CHUNK, GROWTH, PAD, milestones, scan, spans_between
+from lacre.overlap.kernel import CHUNK, GROWTH, PAD, STRIDE, scan, spans_between
 from lacre.overlap.places import word_places
 from lacre.overlap.rarest import align
 from lacre.overlap.sheets import wide
@@ -78,6 +78,8 @@ class Scratch:
     runs: npt.NDArray[np.int64]
     ends: npt.NDArray[np.int64]
     diagonals: npt.NDArray[np.int64]
+    chunks: npt.NDArray[np.int64]
+    heads: npt.NDArray[np.int64]
 
     @classmethod
     def make(cls) -> Scratch:
@@ -89,13 +91,21 @@ class Scratch:
             runs=np.empty((1 << 10, 4), np.int64),
             ends=np.zeros(4096, np.int64),
             diagonals=np.zeros(4096, np.int64),
+            chunks=np.empty((3, 1 << 10), np.int64),
+            heads=np.empty(1 << 10, np.int64),
         )
 
     def fit(self, pages: Buffers) -> None:
-        """Make room for the words of the longest document."""
+        """Make room for the words of the longest document, and for the steps in which all are read."""
         room = 2 * int(np.diff(pages.offsets).max()) + PAD + 128
         if self.words.shape[1] < room:
             self.words = np.empty((2, room), np.uint64)
+        documents = pages.offsets.size
+        steps = int(pages.offsets[-1] - pages.offsets[0]) // STRIDE + 2 * documents
+        if self.chunks.shape[1] < steps:
+            self.chunks = np.empty((3, steps), np.int64)
+        if self.heads.size < documents:
+            self.heads = np.empty(documents, np.int64)
 
 
 class FoldRoom(NamedTuple):
@@ -105,9 +115,6 @@ class FoldRoom(NamedTuple):
     out_wide: npt.NDArray[np.uint64]
     edges: npt.NDArray[np.uint64]
     carried: npt.NDArray[np.int64]
-
-
-STRIDE = 1 << 11  # bytes between two places of a document at which its words are counted
 
 
 def fold_room(size: int) -> FoldRoom:
@@ -159,6 +166,8 @@ def kernel_runs(index: ItemIndex, pages: Buffers, scratch: Scratch) -> tuple[npt
             scratch.ends,
             scratch.diagonals,
             LIKELY,
+            scratch.chunks,
+            scratch.heads,
         )
         if total >= 0 and hits <= scratch.hits.shape[0] and made <= scratch.runs.shape[0]:
             return scratch.runs[:made].copy(), total
@@ -277,41 +286,18 @@ def item_words(
 class Page:
     """One document of a batch, with the byte spans of those of its words that are asked for.
 
-    Spans cost several times the reading itself, so a long document is read again fast, to know which word each
-    chunk ends in, and only the chunks around a match are read for spans.
+    Spans cost several times the reading itself, so only the chunks around a match are read for them: the scan noted
+    which word each chunk ends in. ``scratch`` must be as the scan of the batch left it.
     """
 
     def __init__(self, pages: Buffers, document: int, scratch: Scratch) -> None:
         self.document = document
-        self.data, self.scratch = pages.data, scratch
+        self.data = pages.data
         self.low, self.high = int(pages.offsets[document]), int(pages.offsets[document + 1])
-        self.places, self.counts, self.cut = self._milestones()
+        steps = slice(int(scratch.heads[document]), int(scratch.heads[document + 1]))
+        self.places, self.counts, self.cut = scratch.chunks[:, steps]
         self.first = self.last = 0  # the words whose spans are at hand
         self.starts = self.ends = np.empty(0, np.int64)
-
-    def _milestones(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
-        """Bytes reached, words complete by then, and whether a word is cut there; the document's start first."""
-        room = (self.high - self.low) // STRIDE + 2
-        places, counts, cut = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.bool_)
-        made = milestones(
-            self.data,
-            wide(self.data),
-            np.uint64(self.low),
-            np.uint64(self.high),
-            *fold_table(),
-            tuple(self.scratch.room),
-            self.scratch.words[1],
-            STRIDE,
-            places,
-            counts,
-            cut,
-        )
-        zero = np.zeros(1, np.int64)
-        return (
-            np.concatenate([zero + self.low, places[:made]]),
-            np.concatenate([zero, counts[:made]]),
-            np.concatenate([zero.astype(np.bool_), cut[:made]]),
-        )
 
     @property
     def size(self) -> int:
@@ -344,8 +330,8 @@ class Page:
         """Read the spans of the chunks that hold words [first, last) and a few around them."""
         first, last = max(0, first - MARGIN), min(self.size, last + MARGIN)
         # A chunk may end inside a word: begin behind one that ends before the first word wanted.
-        begin = max(0, int(np.searchsorted(self.counts, first, side="left")) - 1)
-        finish = min(int(np.searchsorted(self.counts, last, side="left")), len(self.counts) - 1)
+        begin = max(0, int(self.counts.searchsorted(first)) - 1)
+        finish = min(int(self.counts.searchsorted(last)), len(self.counts) - 1)
         at, stop = int(self.places[begin]), int(self.places[finish])
         self.starts, self.ends = self._places(at, stop)
         # Numbered from the end: a word cut at the beginning may have nothing left behind the cut.
