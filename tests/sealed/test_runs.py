@@ -186,6 +186,15 @@ def test_what_a_customer_sets_makes_another_column(called_once: Sealing, changes
     assert called(other) != called(called_once.column)
 
 
+def test_how_a_setting_is_spelt_makes_no_other_column(called_once: Sealing) -> None:
+    own = called_once.column
+    takes = ("reasoning.effort", "reasoning")
+    by_name = msgspec.structs.replace(own, effort_name="reasoning.effort", effort="high", accepts=takes)
+    by_part = msgspec.structs.replace(own, settings={"reasoning.effort": "high"}, accepts=takes)
+    whole = msgspec.structs.replace(own, settings={"reasoning": {"effort": "high"}}, accepts=takes)
+    assert called(by_name) == called(by_part) == called(whole) != called(own)
+
+
 @pytest.fixture(scope="module")
 def called_once(tmp_path_factory: pytest.TempPathFactory, server: Server) -> Sealing:
     """Four private items, and a run of them under way."""

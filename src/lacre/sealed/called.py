@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
@@ -16,13 +18,13 @@ class Called(msgspec.Struct, frozen=True, kw_only=True):
     """The system that answers, and the settings that a customer controls (SPEC L21).
 
     Attributes:
-        server: host, port and path of the endpoint. ``settings``: canonical JSON.
+        server: host, port and path of the endpoint.
+        settings: all that is sent beside the cap, the reasoning effort among it, as canonical JSON of dotted names.
     """
 
     model: str
     server: tuple[str, int | None, str]
     cap: int | None
-    effort: str | None
     settings: bytes
     images: Images
 
@@ -43,10 +45,23 @@ def called(card: Column) -> Called:
         model=card.model.strip().casefold(),
         server=_server(card.endpoint),
         cap=card.cap,
-        effort=card.effort,
-        settings=msgspec.json.encode(card.settings, order="deterministic"),
+        settings=msgspec.json.encode(_settings(card), order="deterministic"),
         images=card.images,
     )
+
+
+def _settings(card: Column) -> dict[str, Any]:
+    effort = {} if card.effort_name is None else {card.effort_name: card.effort}
+    return dict(_dotted(effort | card.settings))
+
+
+def _dotted(settings: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+    """What settings send, by dotted names: whether an object is written whole or by its parts is only spelling."""
+    for name, value in settings.items():
+        if isinstance(value, Mapping) and value:
+            yield from _dotted(value, f"{above}{name}.")
+        else:
+            yield above + name, value
 
 
 def _server(endpoint: str) -> tuple[str, int | None, str]:
