@@ -60,6 +60,7 @@ class Fault:
         options, environment: of the interpreter.
         kill: sent once the first request is there. ``codes``: exit codes that the command may end with.
         resumed: whether the run can be gone on with afterwards.
+        concurrency: messages asked at once; more where every one of them is waited for in vain.
     """
 
     name: str
@@ -71,6 +72,7 @@ class Fault:
     environment: Mapping[str, str] = field(default_factory=dict)
     kill: signal.Signals | None = None
     resumed: bool = True
+    concurrency: int = 1
 
 
 def marked(seen: Seen) -> Act:
@@ -133,19 +135,27 @@ SAID = b"\xff\xfe" + IN_REPLY.encode()
 PARAMETER = Send.json(400, {"error": {"message": "no", "param": IN_REPLY, "code": "unsupported_parameter"}})
 FAULTS = (
     Fault(name="none", script=marked, codes=(0,), resumed=False),
-    Fault(name="error 500 that echoes", script=echoing(500), codes=(4,)),
+    Fault(name="error 500 that echoes", script=echoing(500), codes=(4,), concurrency=8),
     Fault(name="error 400 that echoes", script=echoing(400), codes=(4,)),
     Fault(name="revoked key of the column (401)", script=echoing(401), codes=(4,)),
     Fault(name="refused access (403)", script=echoing(403), codes=(4,)),
-    Fault(name="rate limit without end", script=always(Limit({"retry-after": "60"})), codes=(4,)),
-    Fault(name="no answer in time", script=always(Hang(20)), codes=(4,)),
-    Fault(name="an answer byte by byte", script=always(Trickle(0.2, 500)), codes=(4,)),
-    Fault(name="connection reset", script=always(Reset()), codes=(4,)),
-    Fault(name="connection closed", script=always(Drop()), codes=(4,)),
-    Fault(name="HTML with status 200", script=always(Send(body=SAID[2:], kind="text/html")), codes=(4,)),
-    Fault(name="bytes that are no text", script=always(Send(body=SAID)), codes=(4,)),
-    Fault(name="an answer cut short", script=always(Send(body=SAID[2:], length=9999)), codes=(4,)),
-    Fault(name="no candidates", script=always(Send.json(200, {"choices": [], "x": IN_REPLY})), codes=(4,)),
+    Fault(
+        name="rate limit without end", script=always(Limit({"retry-after": "60"})), codes=(4,), concurrency=8,
+    ),
+    Fault(name="no answer in time", script=always(Hang(20)), codes=(4,), concurrency=8),
+    Fault(name="an answer byte by byte", script=always(Trickle(0.2, 500)), codes=(4,), concurrency=8),
+    Fault(name="connection reset", script=always(Reset()), codes=(4,), concurrency=8),
+    Fault(name="connection closed", script=always(Drop()), codes=(4,), concurrency=8),
+    Fault(
+        name="HTML with status 200", script=always(Send(body=SAID[2:], kind="text/html")), codes=(4,), concurrency=8,
+    ),
+    Fault(name="bytes that are no text", script=always(Send(body=SAID)), codes=(4,), concurrency=8),
+    Fault(
+        name="an answer cut short", script=always(Send(body=SAID[2:], length=9999)), codes=(4,), concurrency=8,
+    ),
+    Fault(
+        name="no candidates", script=always(Send.json(200, {"choices": [], "x": IN_REPLY})), codes=(4,), concurrency=8,
+    ),
     Fault(name="a refusal", script=always(Say(text=IN_REPLY, finish="content_filter")), codes=(0,), resumed=False),
     Fault(
         name="an end that echoes", script=always(Say(text="Alternativa B.", finish=IN_REPLY)), codes=(0,),
@@ -171,7 +181,7 @@ FAULTS = (
 )  # fmt: skip
 
 
-def stage(folder: Path, endpoint: str) -> Sealing:
+def stage(folder: Path, endpoint: str, concurrency: int = 1) -> Sealing:
     """A workspace with four marked items, and folders for what a process may write to by habit."""
     choice = Payload(kind="choice", stem=f"Quem viu a {IN_ITEM}?", options={"A": "Ana", "B": IN_KEY}, key="B")
     again = Payload(
@@ -189,7 +199,9 @@ def stage(folder: Path, endpoint: str) -> Sealing:
     sealed = sealing(folder, endpoint, 0, more=new)
     card = sealed.root / "registry/columns.toml"
     card.write_text(
-        card.read_text().replace("timeout = 5", "timeout = 1").replace("concurrency = 4", "concurrency = 1")
+        card.read_text()
+        .replace("timeout = 5", "timeout = 1")
+        .replace("concurrency = 4", f"concurrency = {concurrency}")
     )
     for name in ("home", "temp", "cache", "screen"):
         (folder / name).mkdir()

@@ -39,7 +39,7 @@ def test_the_search_finds_every_form_of_a_word(tmp_path: Path) -> None:
 )
 def test_no_marker_is_left_anywhere(fault: Fault, tmp_path: Path) -> None:
     with Server(fault.script) as server:
-        sealed = stage(tmp_path, server.endpoint("openai"))
+        sealed = stage(tmp_path, server.endpoint("openai"), fault.concurrency)
         fault.before(sealed)
         undecided = () if "cannot read" in fault.name else ("--undecided", "wrong")
         start = ("run", "start", "exemplo", "--column", "local", "--sealed", *undecided, *MEANS)
