@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import groupby
+from itertools import accumulate, groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -376,7 +377,7 @@ def _document_runs(
     best: list[Run] = []
     for item, places in groupby(likely, key=lambda place: place.item):
         whole = _whole_sentence(index, page, overlaps[item])
-        found = [whole] if whole else [_aligned(index, page, item, at) for at in _spaced(places)]
+        found = [whole] if whole else [_aligned(index, page, item, at, align_from) for at in _spaced(places)]
         best += [run for run in found if run is not None and run.score >= align_from]
     yield from _apart(best)
 
@@ -453,7 +454,7 @@ def _apart(found: Iterable[Run]) -> list[Run]:
     return kept
 
 
-def _aligned(index: ItemIndex, page: Page, item: int, at: int) -> Run | None:
+def _aligned(index: ItemIndex, page: Page, item: int, at: int, align_from: float) -> Run | None:
     sentence = index.sentences[item]
     if sentence is None:
         return None
@@ -462,14 +463,16 @@ def _aligned(index: ItemIndex, page: Page, item: int, at: int) -> Run | None:
     high = min(page.size, at + size + MARGIN)
     folded = [fold_word(word) for word in page.words(low, high)]
     found = align(sentence.folded, " ".join(folded))
-    edges = np.cumsum([0, *(len(word) + 1 for word in folded)])
-    first = int(np.searchsorted(edges, found.start, side="right")) - 1
-    last = min(int(np.searchsorted(edges, found.end, side="left")), len(folded))
+    score = round(found.score, 4)
+    if score < align_from:
+        return None
+    edges = list(accumulate((len(word) + 1 for word in folded), initial=0))
+    first = bisect_right(edges, found.start) - 1
+    last = min(bisect_left(edges, found.end), len(folded))
     if last <= first:
         return None
     start, end = page.span(low + first, low + last)
     head = index.sheets.words_of(item)[0]
-    score = round(found.score, 4)
     return Run(item, page.document, sentence.first - head, sentence.last - head, start, end, score, True)
 
 
