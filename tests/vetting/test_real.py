@@ -6,7 +6,7 @@ import gzip
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
@@ -18,11 +18,14 @@ from lacre.corpora.sources import shards
 from lacre.registry.intake import candidates
 from lacre.registry.items import Candidate, Payload
 from lacre.registry.rules import default_rules
+from lacre.registry.verdicts import Finding
 from lacre.vetting.vet import Vetting, vet
 
 pytestmark = [pytest.mark.slow, pytest.mark.together]
 
 ENEM_PAGES = "contaminated/enem_api_pages.jsonl.gz"
+LAW = "law"
+NOVELS = "clean/machado_romances_contos.jsonl.gz"
 CLEAN = (
     "ud_bosque",
     "ud_petrogold_devtest",
@@ -55,10 +58,8 @@ def items(root: Path) -> tuple[Candidate, ...]:
     return candidates(root / "items" / "items.jsonl.gz").items
 
 
-@cache
-def vetted(root: Path, *names: str, of: str | None = None) -> Vetting:
-    """The items, or those of one source, against some of the corpora."""
-    wanted = [item for item in items(root) if of is None or sources(root)[item.id] == of]
+def vetting_of(root: Path, wanted: Sequence[Candidate], *names: str) -> Vetting:
+    """Some items against some of the corpora."""
     with ThreadPoolExecutor(2) as executor:
         return vet(
             wanted,
@@ -68,31 +69,50 @@ def vetted(root: Path, *names: str, of: str | None = None) -> Vetting:
         )
 
 
-def touched(root: Path, vetting: Vetting, least: int = 13) -> Counter[str]:
-    """Items by source that have a run of ``least`` words or more, whatever the verdict."""
-    found = {f.item for f in vetting.findings if f.check == "overlap" and f.words >= least}
+def vetted(root: Path, *names: str, of: str) -> Vetting:
+    """The items of one source against some of the corpora."""
+    return vetting_of(root, [item for item in items(root) if sources(root)[item.id] == of], *names)
+
+
+@cache
+def whole(root: Path) -> Vetting:
+    """All items against pages with copies of them, the law, novels and clean text: one vetting for many tests."""
+    return vetting_of(
+        root, items(root), ENEM_PAGES, LAW, NOVELS, *(f"clean/{name}.jsonl.gz" for name in CLEAN)
+    )
+
+
+def touched(root: Path, vetting: Vetting, corpus: str) -> Counter[str]:
+    """Items by source that have thirteen words or more in a row with a corpus, whatever the verdict."""
+    found = {
+        finding.item
+        for finding in vetting.findings
+        if finding.check == "overlap" and finding.words >= 13 and finding.corpus.endswith(corpus)
+    }
     return Counter(sources(root)[item] for item in found)
 
 
-def dropped(root: Path, vetting: Vetting) -> Counter[str]:
-    return Counter(sources(root)[v.item] for v in vetting.verdicts if v.verdict == "drop")
+def deciding(vetting: Vetting, corpus: str) -> list[Finding]:
+    """The findings of a corpus that decide a drop, one of each item."""
+    firsts = [item.judged[0].finding for item in vetting.items if item.verdict.verdict == "drop"]
+    return [finding for finding in firsts if finding.corpus.endswith(corpus)]
 
 
 def test_all_items_were_read_and_each_has_a_verdict(root: Path) -> None:
-    vetting = vetted(root, ENEM_PAGES)
+    vetting = whole(root)
     assert len(vetting.verdicts) == len(sources(root)) == 9_974
     assert {verdict.item for verdict in vetting.verdicts} == set(sources(root))
 
 
 def test_exam_items_on_web_pages_drop(root: Path) -> None:
-    drops = dropped(root, vetted(root, ENEM_PAGES))
+    drops = Counter(sources(root)[finding.item] for finding in deciding(whole(root), ENEM_PAGES))
     assert drops["enem_api"] >= 2_750
     assert drops["gpt4enem_2022"] >= 165
 
 
 @pytest.mark.parametrize("name", CLEAN)
 def test_no_item_has_thirteen_words_in_common_with_clean_text(root: Path, name: str) -> None:
-    vetting = vetted(root, *(f"clean/{corpus}.jsonl.gz" for corpus in CLEAN))
+    vetting = whole(root)
     path = str(root / "corpora" / "clean" / f"{name}.jsonl.gz")
     assert [f for f in vetting.findings if f.corpus == path and f.check == "overlap" and f.words >= 13] == []
     reading = next(reading for reading in vetting.corpora if reading.corpus == path)
@@ -101,15 +121,17 @@ def test_no_item_has_thirteen_words_in_common_with_clean_text(root: Path, name: 
 
 
 def test_the_constitution_touches_items_of_the_bar_exam(root: Path) -> None:
-    assert touched(root, vetted(root, "law/1988.xml"))["oab_ownpt"] == 43
+    name = f"{LAW}/1988.xml"
+    assert touched(root, vetted(root, name, of="oab_ownpt"), name)["oab_ownpt"] == 43
 
 
 def test_the_vade_mecum_touches_items_of_the_bar_exam(root: Path) -> None:
-    assert 118 <= touched(root, vetted(root, "law/Vade_mecum_2023.pdf.txt"))["oab_ownpt"] <= 126
+    name = f"{LAW}/Vade_mecum_2023.pdf.txt"
+    assert 118 <= touched(root, vetted(root, name, of="oab_ownpt"), name)["oab_ownpt"] <= 126
 
 
 def test_the_novels_of_machado_touch_items_that_quote_them(root: Path) -> None:
-    found = touched(root, vetted(root, "clean/machado_romances_contos.jsonl.gz"))
+    found = touched(root, whole(root), NOVELS)
     assert found["enem_api"] == 10
     assert found["bluex_helm"] == 14
 
@@ -176,30 +198,25 @@ def test_the_same_vetting_twice_on_other_threads_gives_the_same_findings(root: P
     assert results[0].findings == results[1].findings
 
 
-def decided(root: Path, vetting: Vetting, source: str | None = None) -> Counter[str]:
-    """Classes of the findings that decide the dropped items, or those of one source."""
-    return Counter(
-        item.judged[0].finding.class_
-        for item in vetting.items
-        if item.verdict.verdict == "drop" and source in (None, sources(root)[item.verdict.item])
-    )
-
-
 def test_bar_exam_items_in_the_law_are_statute_and_never_copy(root: Path) -> None:
-    vetting = vetted(root, "law")
-    classes = Counter(f.class_ for f in vetting.findings if sources(root)[f.item] == "oab_ownpt")
+    findings = [f for f in whole(root).findings if f.corpus.endswith(LAW)]
+    classes = Counter(f.class_ for f in findings if sources(root)[f.item] == "oab_ownpt")
     assert classes["copy"] == 0
     assert classes["statute"] >= 0.95 * classes.total() > 1_000
-    assert set(decided(root, vetting, "oab_ownpt")) == {"statute"}
+    drops = [f for f in deciding(whole(root), LAW) if sources(root)[f.item] == "oab_ownpt"]
+    assert {finding.class_ for finding in drops} == {"statute"}
 
 
 def test_what_items_quote_of_machado_is_quotation(root: Path) -> None:
-    drops = decided(root, vetted(root, "clean/machado_romances_contos.jsonl.gz"))
+    # Beside the novels alone, where no copy of an item decides in their place.
+    found = {finding.item for finding in whole(root).findings if finding.corpus.endswith(NOVELS)}
+    vetting = vetting_of(root, [item for item in items(root) if item.id in found], NOVELS)
+    drops = Counter(finding.class_ for finding in deciding(vetting, NOVELS))
     assert drops["quotation"] >= 0.95 * drops.total() > 20
 
 
 def test_exam_items_on_web_pages_are_copies(root: Path) -> None:
-    drops = decided(root, vetted(root, ENEM_PAGES))
+    drops = Counter(finding.class_ for finding in deciding(whole(root), ENEM_PAGES))
     assert drops.total() > 2_900
     assert drops["copy"] >= 0.95 * drops.total()
 
@@ -220,9 +237,9 @@ def texts(root: Path, *names: str) -> list[str]:
 
 
 def test_classes_stay_when_the_files_are_renamed_and_merged_into_one(root: Path, tmp_path: Path) -> None:
-    names = ("law", "clean/machado_romances_contos.jsonl.gz", ENEM_PAGES)
+    names = (LAW, NOVELS, ENEM_PAGES)
     known: dict[tuple[str, str, tuple[int, int]], set[str]] = {}
-    for finding in vetted(root, *names).findings:
+    for finding in whole(root).findings:
         known.setdefault((finding.item, finding.check, finding.item_words), set()).add(finding.class_)
     (tmp_path / "x.txt").write_text("\n\n".join(texts(root, *names)), encoding="utf-8")
     with ThreadPoolExecutor(2) as executor:
@@ -249,5 +266,5 @@ def test_bar_exam_items_pasted_into_the_statute_are_copies(root: Path, tmp_path:
     (tmp_path / "lei.txt").write_text("\n".join(law), encoding="utf-8")
     with ThreadPoolExecutor(2) as executor:
         vetting = vet(pasted, [str(tmp_path)], default_rules().vetting, executor=executor)
-    classes = decided(root, vetting)
+    classes = Counter(finding.class_ for finding in deciding(vetting, str(tmp_path)))
     assert classes["copy"] >= (1.0 if share == 1.0 else 0.95) * len(pasted)
