@@ -86,7 +86,7 @@ def test_check_takes_files_outside_any_workspace(
     assert "Bring them in with `lacre items import`" in capsys.readouterr().err
     (outside / "bad.json").write_text('[{"id":"q","payload":{}}]')
     assert run(["items", "check", "bad.json"]) == Exit.BAD_INPUT
-    assert "bad.json:1: Object missing required field" in capsys.readouterr().err
+    assert "bad.json:1: missing field" in capsys.readouterr().err
     (outside / "none.json").write_text("[]")
     assert run(["items", "check", "none.json"]) == Exit.BAD_INPUT
     (outside / "empty.jsonl").write_text("")

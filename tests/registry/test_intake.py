@@ -32,6 +32,30 @@ def read(tmp_path: Path, rows: list[Any], **settings: Any) -> Imported:
     return candidates(path, **settings)
 
 
+@pytest.mark.parametrize("layer", [None, "open"], ids=["candidates", "records"])
+def test_a_field_that_is_unknown_or_missing_is_told_once_with_its_lines(
+    layer: str | None, tmp_path: Path
+) -> None:
+    part = {"id": "a", "prompt": "Quem?", "expected": "Ela"}
+    payload = {"kind": "open", "stem": "Onde?", "parts": [part]}
+    odd = {**payload, "parts": [part, {**part, "id": "b", "hint": "x"}]}
+    payloads: list[Any] = [*[{**payload, "colour": "red"}] * 5, payload, odd]
+    payloads += [{**payload, "stem": 7}, {**payload, "size": 1}, {"kind": "open"}, {"kind": "open"}]
+    record = {"layer": layer, "benchmark": "b", "cell": {}, "source": {"licence": "CC0-1.0"}}
+    more = record if layer else {}
+    rows = [{"id": f"q{number}", **more, "payload": one} for number, one in enumerate(payloads)]
+    with pytest.raises(RecordError) as refused:
+        read(tmp_path, rows)
+    told = {fault.line: fault.what for fault in refused.value.faults if " field " in fault.what}
+    assert told == {
+        1: "unknown field 'colour' in payload, on 5 lines: 1, 2, 3 and others",
+        7: "unknown field 'hint' in payload.parts",
+        9: "unknown field 'size' in payload",
+        10: "missing field 'stem' in payload, on 2 lines: 10, 11",
+    }
+    assert any(fault.line == 8 and "payload.stem" in fault.what for fault in refused.value.faults)
+
+
 def test_a_plain_row_becomes_a_candidate(tmp_path: Path) -> None:
     assert read(tmp_path, [ROW]) == Imported(items=(Candidate(id="q1", payload=CHOICE),), lines=(1,))
 

@@ -16,6 +16,7 @@ from lacre.errors import Fault, InputError, RecordError
 from lacre.jsonl import Lines, explained
 from lacre.registry.items import Candidate, Item, Layer, Passage, Payload, Source
 from lacre.registry.layers import Surroundings, is_decomposed, layer_faults
+from lacre.registry.misfits import misfits
 from lacre.registry.options import (
     NO_KEY,
     NO_OPTIONS,
@@ -220,13 +221,13 @@ def read_records(path: Path) -> Lines[Item]:
             raise InputError(path, what, todo)
         raise InputError(path, "holds plain rows, not records", "Bring them in with `lacre items import`")
     records: list[tuple[int, Item]] = []
-    faults = list(table.faults)
+    broken: list[tuple[int, str]] = []
     for row in table.rows:
         try:
             records.append((row.line, msgspec.convert(row.values, Item)))
         except msgspec.ValidationError as error:
-            faults.append(Fault(row.line, explained(error, Item), "Correct this line"))
-    return Lines(tuple(records), tuple(faults))
+            broken.append((row.line, explained(error, Item)))
+    return Lines(tuple(records), (*table.faults, *misfits(broken)))
 
 
 def parse_mapping(texts: Iterable[str]) -> dict[str, str]:
@@ -351,14 +352,14 @@ def _repeated(entries: Sequence[_Entry]) -> list[Fault]:
 def _record_entries(table: Table) -> tuple[list[_Entry], list[Fault]]:
     """Items, or candidates, of the record format."""
     entries: list[_Entry] = []
-    faults: list[Fault] = []
+    broken: list[tuple[int, str]] = []
     kind: type[Item] | type[Candidate] = Item if "layer" in table.columns else Candidate
     for row in table.rows:
         values = composed(row.values)
         try:
             record = msgspec.convert(values, kind)
         except msgspec.ValidationError as error:
-            faults.append(Fault(row.line, explained(error, kind), "Correct this line"))
+            broken.append((row.line, explained(error, kind)))
             continue
         item = record if isinstance(record, Item) else None
         entries.append(
@@ -371,7 +372,7 @@ def _record_entries(table: Table) -> tuple[list[_Entry], list[Fault]]:
                 recomposed=values != row.values and is_decomposed(row.values),
             )
         )
-    return entries, faults
+    return entries, misfits(broken)
 
 
 def _assigned(
