@@ -19,11 +19,13 @@ from tests.sealing.making import private
 
 from lacre.cli import run
 from lacre.cli.round_ground import ground_of
+from lacre.cli.round_tables import print_frozen
 from lacre.cli.sealed_ground import _bound
 from lacre.errors import Exit
 from lacre.registry.events import RunResult
 from lacre.registry.items import Payload
 from lacre.registry.sealed_runs import sealed_runs
+from lacre.rotation.running import under_way
 from lacre.sealed.protection import refuse_swap
 
 MEANS = ("--vault", "../vault", "--identity", "../operator.txt", "--key", "../team.key")
@@ -73,6 +75,17 @@ def test_a_run_from_start_to_check(sealed: Sealing, capsys: pytest.CaptureFixtur
     assert "was scored in exemplo/1 already" in capsys.readouterr().err
     assert run(["run", "resume", the_run(sealed), "--allow-swap", *MEANS]) == Exit.BAD_INPUT
     assert "is over: it was scored" in capsys.readouterr().err
+
+
+def test_a_freeze_says_which_runs_must_end_before_its_randomness_is_out(
+    sealed: Sealing, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = sealed.begin()
+    frozen = sealed.play.freeze()
+    assert under_way(sealed.play.public) == (name,)
+    print_frozen(frozen, sealed.play.public.folder(1), None, under_way(sealed.play.public))
+    until = f"After {frozen.source.due} it can only be given up: end it before."
+    assert f"Sealed run {name} is under way. {until}\n" in capsys.readouterr().err
 
 
 def test_json_is_the_public_record_and_the_state(sealed: Sealing, capsys: pytest.CaptureFixture[str]) -> None:

@@ -143,6 +143,7 @@ def freeze(
     """
     from lacre.cli.vet_ground import corpus_grounds  # noqa: PLC0415 - keeps --help fast
     from lacre.rotation.beacon import named  # noqa: PLC0415
+    from lacre.rotation.running import under_way  # noqa: PLC0415
     from lacre.rotation.steps import freeze_round  # noqa: PLC0415
 
     ground = ground_of(benchmark)
@@ -167,7 +168,7 @@ def freeze(
     if as_json:
         print_json(frozen)
     else:
-        print_frozen(frozen, ground.folder(frozen.number), stamp)
+        print_frozen(frozen, ground.folder(frozen.number), stamp, under_way(ground.public()))
 
 
 @round.command(

@@ -10,6 +10,8 @@ from lacre.cli.output import print_table, say
 from lacre.errors import sentence
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from lacre.rotation.audit import Audit, RoundAudit
     from lacre.rotation.calendar import Calendar
     from lacre.rotation.plan import Plan
@@ -85,8 +87,8 @@ def print_plan(found: Plan) -> None:
         say("Where two numbers stand, the draw decides.")
 
 
-def print_frozen(frozen: Frozen, folder: Path, stamp: str | None) -> None:
-    """What was frozen, and what to do before its randomness is out."""
+def print_frozen(frozen: Frozen, folder: Path, stamp: str | None, runs: Sequence[str]) -> None:
+    """What was frozen, and what to do before its randomness is out; ``runs``: names of sealed runs under way."""
     from lacre.digest import sha256  # noqa: PLC0415 - keeps --help fast
     from lacre.rotation.beacon import source_name  # noqa: PLC0415
     from lacre.rotation.records import FREEZE_FILE, STAMP_FILE  # noqa: PLC0415
@@ -111,6 +113,10 @@ def print_frozen(frozen: Frozen, folder: Path, stamp: str | None) -> None:
         say(f"{counted(must.total(), 'item')} will open whatever the draw says: {reasons}.")
     if frozen.leaving:
         say(f"{counted(len(frozen.leaving), 'void or replaced item')} left the draw and will open.")
+    for run in runs:
+        say(
+            f"Sealed run {run} is under way. After {frozen.source.due} it can only be given up: end it before."
+        )
     if frozen.waived:
         stand = "stands" if len(frozen.waived) == 1 else "stand"
         say(f"{counted(len(frozen.waived), 'item')} {stand} by a waiver: {_named(frozen.waived)}.")
