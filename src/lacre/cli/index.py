@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from lacre.cli.output import LiveLine, example, json_option, print_json, print_table, say
-from lacre.errors import Exit, InputError, IntegrityError
+from lacre.errors import Exit, InputError, IntegrityError, remedy
 
 if TYPE_CHECKING:
     from lacre.corpora.indexing import Index
@@ -102,6 +102,13 @@ def _built(
     try:
         with ThreadPoolExecutor(workers or cores()) as executor:
             built = build(folder, named, executor=executor, on_progress=meter)
+    except BrokenPipeError:
+        raise  # whoever read our progress has gone; nothing is wrong with the index
+    except OSError as error:
+        # Where bytes end up in a buffer the system names no file.
+        what = f"could not be written: {error.strerror or type(error).__name__}"
+        todo = f"{remedy(error)}, then give the same command: what was read is not read again"
+        raise InputError(error.filename or folder, what, todo) from None
     finally:
         meter.line.close()
     _say_built(built)
