@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import socket
 import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
@@ -77,7 +78,7 @@ class Server:
             pass
 
         Bound.site = site
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Bound)
+        self._server = _Listening(("127.0.0.1", 0), Bound)
         self._server.daemon_threads = True
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
 
@@ -87,11 +88,32 @@ class Server:
         ).start()
         return self
 
+    def down(self) -> None:
+        """End as a machine does that is switched off: whoever holds a connection loses it, and there is no other."""
+        self._server.shutdown()
+        self._server.server_close()
+        for connection in self._server.connections:
+            with suppress(OSError):  # closed by the other side already
+                connection.shutdown(socket.SHUT_RDWR)
+
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._server.shutdown()
         self._server.server_close()
+
+
+class _Listening(ThreadingHTTPServer):
+    """Remembers its connections."""
+
+    def __init__(self, address: tuple[str, int], handler: type[BaseHTTPRequestHandler]) -> None:
+        self.connections: list[socket.socket] = []
+        super().__init__(address, handler)
+
+    def get_request(self) -> tuple[socket.socket, Any]:
+        connection, address = super().get_request()
+        self.connections.append(connection)
+        return connection, address
 
 
 class Files(BaseHTTPRequestHandler):

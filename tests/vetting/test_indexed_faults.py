@@ -111,7 +111,7 @@ def test_text_on_a_server_is_indexed_and_read_again_for_its_evidence(server: Ser
     assert files_of(tmp_path / "index") == before, "nothing new"
 
 
-@pytest.mark.parametrize("how", ["gone", "changed"])
+@pytest.mark.parametrize("how", ["gone", "changed", "server down"])
 def test_text_that_is_no_longer_on_its_server_is_not_at_hand_never_kept(
     server: Server, tmp_path: Path, how: str
 ) -> None:
@@ -119,6 +119,8 @@ def test_text_that_is_no_longer_on_its_server_is_not_at_hand_never_kept(
     built(place, f"{server.url}/a.txt")
     if how == "gone":
         server.site.files.clear()
+    elif how == "server down":
+        server.down()
     else:
         server.site.files["/a.txt"] = (FILLER * 6).encode()
     (source,) = open_index(place).sources()
