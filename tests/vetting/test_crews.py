@@ -24,6 +24,7 @@ from lacre.vetting.cluster import Cluster
 from lacre.vetting.crews import Crew, Processes
 from lacre.vetting.vet import Vetting, vet
 
+pytestmark = pytest.mark.together
 SHARDS = 8
 
 
@@ -236,11 +237,10 @@ def test_bad_input_found_on_a_cluster_is_said_in_the_same_words(
     def spoil() -> None:
         (tmp_path / "c" / "b.jsonl").write_text('{"corpo": 1}\n')
 
-    with (
-        Cluster(scheduler[0], 1) as crew,
-        pytest.raises(LacreError, match=r"^b\.jsonl: no text column was found\. Name it"),
-    ):
-        by(crew, source, on_index=spoil)
+    with Cluster(scheduler[0], 1) as crew:
+        wait_for(crew, 1)
+        with pytest.raises(LacreError, match=r"^b\.jsonl: no text column was found\. Name it"):
+            by(crew, source, on_index=spoil)
 
 
 def test_a_scheduler_that_does_not_answer_is_named() -> None:
