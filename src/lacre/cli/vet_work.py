@@ -56,7 +56,8 @@ def work_options(function: F) -> F:
             click.option(
                 "--resume",
                 is_flag=True,
-                help="Go on with an unfinished vetting in --out; what it had read is not read again.",
+                help="Go on with an unfinished vetting in --out; what it had read is not read again. Not with --vault, "
+                "of which nothing is kept outside it.",
             ),
         )
     ):
