@@ -31,6 +31,7 @@ from tests.engine.server import (
 from tests.hygiene.scanning import hits
 from tests.sealed.making import Sealing, sealing
 from tests.sealing.making import private
+from tests.untraced import untraced
 
 from lacre.registry.items import Part, Payload
 
@@ -229,9 +230,7 @@ def watched(
     call = [sys.executable, *options, *words]
     if STRACE is not None:
         call = [STRACE, "-f", "-qq", "--seccomp-bpf", "-s", "4096", "-e", TRACED, "-o", str(trace), *call]
-    environment = {
-        name: value for name, value in os.environ.items() if not name.startswith(("COVERAGE", "COV_", "XDG_"))
-    } | {
+    environment = {name: value for name, value in untraced().items() if not name.startswith("XDG_")} | {
         "HOME": str(folder / "home"), "TMPDIR": str(folder / "temp"), "XDG_CACHE_HOME": str(folder / "cache"),
         "PYTHONDONTWRITEBYTECODE": "1", **(fault.environment if faulty else {}),
     }  # fmt: skip

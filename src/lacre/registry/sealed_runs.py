@@ -79,6 +79,16 @@ def sealed_runs(ledger: Ledger, benchmark: str) -> dict[str, SealedRun]:
     return found
 
 
+def runs_of_round(ledger: Ledger, benchmark: str, round: str) -> dict[str, SealedRun]:
+    """The sealed runs of one round, as :func:`sealed_runs` gives them.
+
+    >>> runs_of_round(Ledger((), b""), "exemplo", "exemplo/1")
+    {}
+    """
+    runs = sealed_runs(ledger, benchmark)
+    return {name: run for name, run in runs.items() if run.intent.round == round}
+
+
 def strays(ledger: Ledger, benchmark: str) -> tuple[tuple[int, str], ...]:
     """Lines about sealed runs that fit no run, with what is wrong: a second intent, an end of what never began.
 

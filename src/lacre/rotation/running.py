@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lacre.errors import InputError
-from lacre.registry.sealed_runs import sealed_runs
+from lacre.registry.sealed_runs import runs_of_round
 from lacre.rotation.public import Public
 
 
@@ -12,11 +12,8 @@ def under_way(public: Public) -> tuple[str, ...]:
 
     Those of rounds before are lost: their items opened, and every check names them.
     """
-    return tuple(
-        name
-        for name, run in sealed_runs(public.ledger, public.benchmark).items()
-        if not run.ends and run.intent.round == public.history.next_round
-    )
+    runs = runs_of_round(public.ledger, public.benchmark, public.history.next_round)
+    return tuple(name for name, run in runs.items() if not run.ends)
 
 
 def refuse_under_way(public: Public, where: str) -> None:

@@ -14,7 +14,7 @@ from lacre.registry.columns import Column
 from lacre.registry.events import Event, Freeze
 from lacre.registry.ledger import Ledger, Signer
 from lacre.registry.rules import Rules, SealedRules
-from lacre.registry.sealed_runs import SealedRun, sealed_runs
+from lacre.registry.sealed_runs import SealedRun, runs_of_round, sealed_runs
 from lacre.sealed.cells import Cell, CellRule, Held, approve
 from lacre.sealed.records import RoundTables, number_of, read_tables, tables_place
 from lacre.sealing.change import LEDGER
@@ -55,6 +55,10 @@ class Ground:
     def runs(self) -> dict[str, SealedRun]:
         """The sealed runs of the benchmark, by name."""
         return sealed_runs(self.ledger(), self.benchmark)
+
+    def round_runs(self) -> dict[str, SealedRun]:
+        """The sealed runs of the round, by name."""
+        return runs_of_round(self.ledger(), self.benchmark, self.round)
 
     def longer(self, events: Sequence[Event], now: datetime) -> bytes:
         """The ledger with signed lines added, as bytes."""
@@ -159,13 +163,13 @@ def refuse_due(ground: Ground, now: datetime, todo: str) -> None:
 
 
 def refuse_second(runs: Mapping[str, SealedRun], round: str, column: str) -> None:
-    """Refuse a second run of a column in one round: whoever has two may publish the better one.
+    """Refuse a second run of a column among those of a round: whoever has two may publish the better one.
 
     Raises:
         InputError: there is one.
     """
     for name, run in runs.items():
-        if (run.intent.round, run.intent.column) != (round, column):
+        if run.intent.column != column:
             continue
         where = f"column '{column}'"
         match run.standing:

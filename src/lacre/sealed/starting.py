@@ -96,7 +96,7 @@ def begin(vault: Vault, ground: Ground, plan: Plan, *, now: datetime) -> KeptRun
     """
     refuse_vault(vault, ground)
     terms_of(plan.card, ground.rules.sealed, now.date())
-    refuse_second(ground.runs(), ground.round, plan.card.id)
+    refuse_second(ground.round_runs(), ground.round, plan.card.id)
     _refuse_copy(vault, ground, plan.card)
     refuse_unlike(vault, ground, plan)
     refuse_due(
@@ -147,8 +147,8 @@ def refuse_unlike(vault: Vault, ground: Ground, plan: Plan) -> None:
         InputError: messages, number of runs, or what counts for unreadable answers are others.
         IntegrityError: what is known of another run is damaged.
     """
-    for name, run in ground.runs().items():
-        if run.intent.round != ground.round or run.standing == "given up":
+    for name, run in ground.round_runs().items():
+        if run.standing == "given up":
             continue
         kept = kept_run(vault, name)
         scored_as = kept.undecided
@@ -176,9 +176,7 @@ def _refuse_copy(vault: Vault, ground: Ground, card: Column) -> None:
     Raises:
         InputError: there is one. IntegrityError: the plan of a run of the round is damaged.
     """
-    for name, run in ground.runs().items():
-        if run.intent.round != ground.round:
-            continue
+    for name in ground.round_runs():
         (asked,) = kept_run(vault, name).record.columns
         if called(asked) == called(card):
             what = f"calls the same model with the same settings as '{asked.id}', which run '{name}' is of"
