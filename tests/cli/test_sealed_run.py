@@ -8,12 +8,13 @@ import os
 import re
 import resource
 import shutil
+import signal
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from tests.engine.server import Say, Send, Server, always
+from tests.engine.server import Act, Hang, Say, Seen, Send, Server, always
 from tests.sealed.making import Sealing, sealing, varied
 from tests.sealing.making import private
 
@@ -187,6 +188,45 @@ def test_a_stopped_column_is_said_and_resumed(
     assert "Scored: 120 scores" in capsys.readouterr().err
 
 
+def test_what_a_stopped_column_needs_is_told_by_its_card_as_of_an_open_run(
+    sealed: Sealing, column: Server, capsys: pytest.CaptureFixture[str]
+) -> None:
+    error = {
+        "message": "Unsupported parameter: 'max_completion_tokens'",
+        "param": "max_completion_tokens",
+        "code": "unsupported_parameter",
+    }
+    column.script = always(Send.json(400, {"error": error}))
+    assert run(START) == Exit.COLUMN
+    mend = "give cap_name the server's own name for the output cap, such as max_tokens"
+    assert mend in capsys.readouterr().err
+    Path("prova.csv").write_text("id,stem,A,B,key\nq1,Quanto é 1 + 1?,1,2,B\n", encoding="utf-8")
+    assert run(["run", "start", "prova.csv", "--column", "local", "--out", "r"]) == Exit.COLUMN
+    assert mend in capsys.readouterr().err
+
+
+def test_an_interrupt_says_what_is_lost_and_how_to_go_on(
+    sealed: Sealing, column: Server, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def script(seen: Seen) -> Act:
+        # The card allows four at a time: all of them hang by then.
+        if column.requests == 8:
+            signal.raise_signal(signal.SIGINT)
+        return varied(seen) if column.requests < 5 else Hang()
+
+    column.requests, column.script = 0, script
+    assert run(START) == Exit.INTERRUPTED
+    said = capsys.readouterr().err
+    assert (
+        "4 questions were under way: their replies are lost, and may be billed. They are asked again.\n"
+        in said
+    )
+    name = the_run(sealed)
+    assert f"Every reply that came is kept. Go on with: lacre run resume {name} --vault" in said
+    column.script = varied
+    assert run(["run", "resume", name, "--allow-swap", *MEANS]) == Exit.CLEAN
+
+
 def test_a_column_that_only_fails_is_not_scored(
     sealed: Sealing, column: Server, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -271,7 +311,9 @@ def test_a_torn_frame_is_said_and_asked_for_again(
     place = sealed.play.vault_folder / "logs" / f"{name}.log.age"
     os.truncate(place, 100)
     assert run(["run", "resume", name, "--allow-swap", *MEANS]) == Exit.CLEAN
-    assert "a frame was cut short by a crash" in capsys.readouterr().err
+    assert (
+        "its end was cut short by a crash; the replies in it are asked for again" in capsys.readouterr().err
+    )
 
 
 def test_open_items_wait_for_grading_and_giving_up_has_json(

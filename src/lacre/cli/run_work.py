@@ -1,24 +1,97 @@
-"""What ``lacre run`` and ``lacre probe`` share: asking the columns, and what is said of those that were stopped."""
+"""What open runs, sealed runs and probes share: asking the columns, and telling of those that were stopped."""
 
 from __future__ import annotations
 
 import sys
+from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from lacre.cli.output import say
 from lacre.cli.run_ground import run_rules
 from lacre.cli.run_tables import Meter, todo_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from decimal import Decimal
+    from pathlib import Path
 
     from lacre.engine.folders import RunFolder
     from lacre.engine.keys import Key
     from lacre.engine.plans import Question, RunRecord
     from lacre.engine.runs import Run, RunState
     from lacre.registry.columns import Column
+    from lacre.registry.rules import RunRules
+
+
+class Held(Protocol):
+    """A journal that this process holds: a run's file, or a sealed run's log in the vault."""
+
+    @property
+    def path(self) -> Path:
+        """Where it lies."""
+
+    @property
+    def torn(self) -> int:
+        """Bytes that a crash had cut short, and that were taken away."""
+
+    def close(self) -> None:
+        """Let go of it."""
+
+
+class Asking:
+    """A session with the columns: how patient it is, where it shows its progress, and the run once it works."""
+
+    def __init__(self, rules: RunRules) -> None:
+        from lacre.engine.client import Patience  # noqa: PLC0415 - keeps --help fast
+
+        self.patience = Patience(attempts=rules.attempts, limit_wait=rules.limit_wait)
+        self.meter = Meter(sys.stderr.isatty())
+        self.under_way = 0
+        """Questions that an interrupt gave up."""
+
+    def now(self) -> datetime:
+        """The time, for the journal."""
+        return datetime.now(UTC)
+
+    def work(self, run: Run) -> RunState:
+        """How far the run is after it asked all it could.
+
+        Raises:
+            IncompleteError: a reply could not be written.
+        """
+        try:
+            return run.work()
+        finally:
+            self.under_way = run.under_way
+            self.meter.close()
+
+
+@contextmanager
+def asking(journal: Held, rules: RunRules, resuming: str) -> Iterator[Asking]:
+    """A session that works with a journal, which is closed at its end.
+
+    Args:
+        resuming: the command that goes on with the run, for messages.
+
+    Raises:
+        KeyboardInterrupt: it was interrupted; what was lost, and how to go on, is said.
+    """
+    session = Asking(rules)
+    try:
+        if journal.torn:
+            say(f"{journal.path}: its end was cut short by a crash; the replies in it are asked for again.")
+        yield session
+    except KeyboardInterrupt:
+        if session.under_way:
+            say(
+                f"{session.under_way:,} questions were under way: their replies are lost, and may be billed. "
+                "They are asked again."
+            )
+        say(f"Every reply that came is kept. Go on with: {resuming}")
+        raise
+    finally:
+        journal.close()
 
 
 def asked(
@@ -32,57 +105,35 @@ def asked(
     again: bool,
     resuming: str,
 ) -> RunState:
-    """How far a run is after a session that asked all it could.
+    """How far a run in a folder is after a session that asked all it could.
 
     Args:
         resuming: the command that goes on with it, for messages.
 
     Raises:
         IncompleteError: a reply could not be written.
-        KeyboardInterrupt: it was interrupted; what was lost, and how to go on, is said.
+        KeyboardInterrupt: as :func:`asking`.
     """
-    from lacre.engine.client import Patience  # noqa: PLC0415 - keeps --help fast
-    from lacre.engine.runs import Run  # noqa: PLC0415
+    from lacre.engine.runs import Run  # noqa: PLC0415 - keeps --help fast
 
     sink = folder.sink()
-    if sink.torn:
-        say(f"{folder.journal_path}: a line was cut short by a crash; its reply is asked for again.")
-    rules = run_rules()
-    meter = Meter(sys.stderr.isatty())
-    going: Run | None = None
-    try:
-        going = Run(
-            record=record,
-            questions=questions,
-            cards=cards,
-            keys=keys,
-            sink=sink,
-            now=lambda: datetime.now(UTC),
-            patience=Patience(attempts=rules.attempts, limit_wait=rules.limit_wait),
-            budget=budget,
-            again=again,
-            on_progress=meter,
-            where=str(folder.journal_path),
-            todo=f"go on with: {resuming}",
+    with asking(sink, run_rules(), resuming) as session:
+        return session.work(
+            Run(
+                record=record,
+                questions=questions,
+                cards=cards,
+                keys=keys,
+                sink=sink,
+                now=session.now,
+                patience=session.patience,
+                budget=budget,
+                again=again,
+                on_progress=session.meter,
+                where=str(folder.journal_path),
+                todo=f"go on with: {resuming}",
+            )
         )
-        return going.work()
-    except KeyboardInterrupt:
-        meter.close()
-        say_interrupted(going, resuming)
-        raise
-    finally:
-        meter.close()
-        sink.close()
-
-
-def say_interrupted(going: Run | None, resuming: str) -> None:
-    """Say what an interrupt gave up, and how to go on."""
-    if going is not None and going.under_way:
-        say(
-            f"{going.under_way:,} questions were under way: their replies are lost, and may be billed. "
-            "They are asked again."
-        )
-    say(f"Every reply that came is kept. Go on with: {resuming}")
 
 
 def say_halted(state: RunState, cards: Iterable[Column]) -> bool:

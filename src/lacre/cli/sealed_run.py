@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import os
 import sys
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from lacre.cli.column import read_workspace_columns
 from lacre.cli.output import print_json, print_table, say
 from lacre.cli.round_ground import ground_of, now
 from lacre.cli.run_ground import dollars, exchange_given, is_file
-from lacre.cli.run_tables import Meter, print_state, todo_of
+from lacre.cli.run_tables import print_state
+from lacre.cli.run_work import asking, say_halted
 from lacre.cli.sealed_ground import Means, run_named, standing, under_way
 from lacre.errors import Exit, InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lacre.engine.runs import Run, RunState
+    from lacre.engine.runs import RunState
     from lacre.sealed.counts import Count
     from lacre.sealed.protection import Shield
     from lacre.sealed.records import PublicRun
@@ -110,41 +110,25 @@ def _resume(
 
 def _work(going: UnderWay, *, budget: str | None, again: bool, as_json: bool) -> int:
     """Ask, end the run when it is complete, print how it stands, and give the exit code."""
-    from lacre.engine.client import Patience  # noqa: PLC0415 - keeps --help fast
-    from lacre.engine.keys import read_key  # noqa: PLC0415
+    from lacre.engine.keys import read_key  # noqa: PLC0415 - keeps --help fast
     from lacre.sealed.running import Means as Session  # noqa: PLC0415
     from lacre.sealed.running import session, shown  # noqa: PLC0415
     from lacre.sealing.logs import SealedLog  # noqa: PLC0415
 
-    log = SealedLog(going.vault, going.name)
-    meter = Meter(sys.stderr.isatty())
-    rules = going.ground.rules.run
     (card,) = going.kept.record.columns
-    working: Run | None = None
-    try:
-        if log.torn:
-            say(f"{log.path}: a frame was cut short by a crash; its replies are asked for again.")
+    log = SealedLog(going.vault, going.name)
+    # The end of the run is within, too: an interrupt there is told in the same way.
+    with asking(log, going.ground.rules.run, _again(going)) as asked:
         with_these = Session(
             keys={card.id: read_key(card, os.environ)},
-            now=lambda: datetime.now(UTC),
-            patience=Patience(attempts=rules.attempts, limit_wait=rules.limit_wait),
+            now=asked.now,
+            patience=asked.patience,
             budget=dollars(budget),
             again=again,
-            on_progress=meter,
+            on_progress=asked.meter,
         )
-        working = session(going, log, with_these)
-        state = shown(working.work(), card)
-        meter.close()
+        state = shown(asked.work(session(going, log, with_these)), card)
         return _ended(going, log, state, as_json=as_json)
-    except KeyboardInterrupt:
-        meter.close()
-        if working is not None and working.under_way:
-            say(f"{working.under_way:,} questions were under way: their replies are lost, and may be billed.")
-        say(f"Every reply that came is kept. Go on with: {_again(going)}")
-        raise
-    finally:
-        meter.close()
-        log.close()
 
 
 def _ended(going: UnderWay, log: SealedLog, state: RunState, *, as_json: bool) -> int:
@@ -169,9 +153,7 @@ def _ended(going: UnderWay, log: SealedLog, state: RunState, *, as_json: bool) -
             record = finish(going, found, log, now=now())
             tidy(going.vault, going.ground.runs())
             code = Exit.CLEAN
-    elif halted := [column.halted for column in state.columns if column.halted is not None]:
-        for halt in halted:
-            say(f"lacre: column '{halt.column}': {halt.detail}. {todo_of(halt.reason)}")
+    elif say_halted(state, going.kept.record.columns):
         code = Exit.COLUMN
     if not state.complete:
         more = " --budget USD" if state.budget_reached else ""

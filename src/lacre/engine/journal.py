@@ -123,7 +123,7 @@ class FileSink:
     """
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self.path = path
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
@@ -157,7 +157,7 @@ class FileSink:
 
     def lines(self) -> Iterator[bytes]:
         """The lines that are there, in order."""
-        return _lines(self._path)
+        return _lines(self.path)
 
     def close(self) -> None:
         """Let go of the file, and of the lock on it."""
