@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+import sys
+import time
+from collections.abc import AsyncGenerator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +13,9 @@ import pytest
 from tests.engine.making import card, finished, journal, questions, replies
 from tests.engine.server import Act, Drop, Hang, Limit, Reset, Say, Send, Server, always, in_turn
 
-from lacre.engine.client import Patience
+from lacre.engine.client import MOST_BYTES, Client, Halt, Patience
+from lacre.engine.dialects import Request
+from lacre.engine.limits import Pace
 from lacre.engine.replies import Answered, Failed, Refused, Reply, Truncated
 from lacre.engine.runs import RunState
 
@@ -135,6 +140,33 @@ def test_a_technical_failure_is_failed_and_swept_once(
     assert reply.delivery.attempts == attempts
     first, second = replies(tmp_path / "journal.jsonl")
     assert (first.sweep, second.sweep) == (False, True)
+
+
+def test_a_reader_that_stops_at_the_most_bytes_is_closed_and_not_left_to_the_collector() -> None:
+    left: list[str] = []
+
+    async def ask(server: Server) -> Reply | Halt:
+        first, last = sys.get_asyncgen_hooks()
+        assert last is not None
+
+        def collected(generator: AsyncGenerator[object, object]) -> None:
+            left.append(repr(generator))
+            last(generator)
+
+        sys.set_asyncgen_hooks(first, collected)
+        pace = Pace(None, None, clock=time.monotonic)
+        async with Client(
+            card(server.endpoint("openai")), None, patience=Patience(attempts=1), pace=pace
+        ) as client:
+            request = Request(url=server.endpoint("openai"), headers={}, body=b"{}", cap=None)
+            return await client.ask(request, lambda: asyncio.sleep(0, 0.0))
+
+    with Server(always(Send(body=b" " * (MOST_BYTES + 100_000)))) as server:
+        reply = asyncio.run(ask(server))
+    assert isinstance(reply, Failed)
+    assert reply.cause == "too_large"
+    # What the HTTP library opens within it is the library's own.
+    assert not [each for each in left if "Response.aiter_bytes" in each]
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)

@@ -10,6 +10,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from types import TracebackType
@@ -264,12 +265,13 @@ class Client:
         ) as response:
             tally.status = response.status_code
             body = bytearray()
-            async for piece in response.aiter_bytes():
-                body += piece
-                if len(body) > MOST_BYTES:
-                    return Broken(
-                        cause="too_large", detail=f"the answer is longer than {MOST_BYTES >> 20} MB"
-                    )
+            # Closed by us also where it is not read to its end, or the collector would close it at some later time.
+            async with aclosing(response.aiter_bytes()) as pieces:
+                async for piece in pieces:
+                    body += piece
+                    if len(body) > MOST_BYTES:
+                        what = f"the answer is longer than {MOST_BYTES >> 20} MB"
+                        return Broken(cause="too_large", detail=what)
             return reading(
                 self.card.dialect,
                 response.status_code,
