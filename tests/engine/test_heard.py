@@ -80,6 +80,51 @@ def test_a_400_about_the_key_stops_the_column_in_any_words(
         assert found.detail == f"the key was refused (status {status})"
 
 
+@pytest.mark.parametrize("status", [200, 400, 422])
+@pytest.mark.parametrize(
+    "error",
+    [
+        {"code": "Unauthorized"}, {"type": "unauthenticated"}, {"status": "UNAUTHENTICATED"},
+        {"details": [{"reason": "unauthenticated"}]}, {"detail": [{"msg": "Invalid API key"}]},
+        {"details": "Invalid API key"},
+    ],
+)  # fmt: skip
+def test_a_key_at_fault_is_heard_in_codes_and_details_as_in_the_message(
+    error: dict[str, Any], status: int
+) -> None:
+    shapes: list[Any] = [{"error": error}, {"error": {"param": None}, **error}]
+    if status != 200:
+        shapes += [error, [{"error": error}]]
+    for shape in shapes:
+        found = read("openai", status, shape)
+        assert isinstance(found, Stopped), shape
+        assert found.reason == "key"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        {"message": "Unsupported value: 'temperature'"},
+        {"detail": "temperature is not supported"},
+        {"message": {"detail": [{"loc": ["body", "temperature"], "msg": "Extra inputs are not permitted"}]}},
+        {"detail": [{"loc": ["body", "temperature"], "msg": "Input should be less than 2"}]},
+        {"details": [{"loc": ["body", "temperature"], "msg": "Input should be less than 2"}]},
+        {"code": "unsupported_parameter", "param": "temperature"},
+    ],
+)
+def test_a_setting_at_fault_is_heard_in_every_shape(error: dict[str, Any]) -> None:
+    for shape in (error, [error], {"error": error}, [{"error": error}]):
+        found = read("openai", 422, shape, ("temperature", "max_tokens"))
+        assert isinstance(found, Stopped), shape
+        assert (found.reason, found.parameter) == ("parameter", "temperature")
+
+
+def test_the_words_of_an_answer_beside_an_error_are_not_the_error_s() -> None:
+    beside = {"error": {"message": "overloaded"}, "message": {"content": "Invalid API key"}}
+    assert isinstance(read("openai", 400, beside), Broken)
+    assert isinstance(read("openai", 200, beside), Broken)
+
+
 @pytest.mark.parametrize(
     "message",
     [

@@ -25,6 +25,7 @@ def test_google_says_in_the_body_how_long_to_wait() -> None:
     error = {"error": {"code": 429, "status": "RESOURCE_EXHAUSTED", "details": details}}
     assert read("gemini", 429, error) == Limited(wait=37)
     assert read("gemini", 429, [error]) == Limited(wait=37)
+    assert read("gemini", 429, error["error"]) == Limited(wait=37)
     assert read("gemini", 429, b"") == Limited(wait=None)
 
 

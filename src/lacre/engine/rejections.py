@@ -6,8 +6,8 @@ Nothing of what is made here quotes the server: its messages may repeat the item
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -62,6 +62,30 @@ MOST_WORDS = 2000
 """Characters of an error that is no JSON in which words about the key are looked for."""
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Error:
+    """What an error says, in any dialect's shape: in its object, beside it, or without one.
+
+    Attributes:
+        codes: its codes, types and reasons, case folded. ``message``: its words.
+        named: the parameter that it names. ``placed``: it names it as the place of the fault, whatever its words are.
+        wait: the seconds of a Google ``RetryInfo``.
+        page: the beginning of what is no JSON. It may be about anything: nothing but the key is looked for in it.
+    """
+
+    codes: frozenset[str] = frozenset()
+    message: str = ""
+    named: str | None = None
+    placed: bool = False
+    wait: float | None = None
+    page: str = ""
+
+    @property
+    def about_the_key(self) -> bool:
+        """Whether it says in words or codes that the key is at fault."""
+        return any(_KEY.search(text) for text in (self.message, self.page, *self.codes))
+
+
 def rejection(
     status: int, headers: Mapping[str, str], body: bytes, *, now: datetime, sent: Sequence[str]
 ) -> Reading:
@@ -69,16 +93,11 @@ def rejection(
 
     A 400 or 422 that is about the key stops the column, in whichever words it says so.
     """
-    value: Any
     try:
-        value = words = msgspec.json.decode(body)
+        error = _error(msgspec.json.decode(body))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        # Words that are no JSON may be a page about anything: nothing but the key is looked for in them.
-        value, words = None, body.decode("utf-8", "replace")[:MOST_WORDS]
-    found = _by_codes(status, headers, value, now, sent)
-    if status in (400, 422) and _is_about_the_key(found, words):
-        return Stopped(reason="key", detail=f"the key was refused (status {status})")
-    return found
+        error = _Error(page=body.decode("utf-8", "replace")[:MOST_WORDS])
+    return _read(status, headers, error, now, sent, key_in_words=status in (400, 422))
 
 
 def wrapped_rejection(
@@ -88,20 +107,23 @@ def wrapped_rejection(
 
     It is called what it is, and no status that nobody sent is named.
     """
-    found = _by_codes(_wrapped_status(value), headers, value, now, sent)
-    if _is_about_the_key(found, value):
-        found = Stopped(reason="key", detail="the key was refused")
-    return _unwrapped(found)
+    return _unwrapped(_read(_wrapped_status(value), headers, _error(value), now, sent, key_in_words=True))
 
 
-def _by_codes(
-    status: int, headers: Mapping[str, str], value: Any, now: datetime, sent: Sequence[str]
+def _read(
+    status: int,
+    headers: Mapping[str, str],
+    error: _Error,
+    now: datetime,
+    sent: Sequence[str],
+    *,
+    key_in_words: bool,
 ) -> Reading:
-    """The reading of an error by its status, its codes and the setting that it names."""
-    codes, message, named = _error_parts(value)
+    """The reading of an error by its status, its codes, the setting that it names and, where told to, its words."""
+    codes, message = error.codes, error.message
     wait = asked_wait(headers, now)
     if wait is None:
-        wait = _retry_info(value)
+        wait = error.wait
     if codes & _QUOTA_CODES or status == 402 or (status in (400, 403) and _QUOTA_WORDS.search(message)):
         return Stopped(reason="quota", detail=f"no quota or credit is left (status {status})")
     if status in (400, 403) and (codes & _POLICY_CODES or _POLICY_WORDS.search(message)):
@@ -116,9 +138,11 @@ def _by_codes(
             reason="endpoint" if status != 404 and "model_not_found" not in codes else "model",
             detail=f"the server knows no such model or address (status {status})",
         )
+    if key_in_words and error.about_the_key:
+        return Stopped(reason="key", detail=f"the key was refused (status {status})")
     if status in (408, 409, 425) or status >= 500:
         return Broken(cause="server", detail=f"the server answered with status {status}", wait=wait)
-    parameter = _parameter(codes, message, named, sent)
+    parameter = _parameter(error, sent)
     if parameter is not None:
         # A name that was not sent is no setting of the card's: it may be a word of the message.
         mine = next((name for name in sent if parameter in (name, name.rpartition(".")[2])), None)
@@ -135,48 +159,69 @@ def _by_codes(
     return Broken(cause="rejected", detail=f"the server refused this request (status {status})")
 
 
-def _error_parts(value: Any) -> tuple[set[str], str, str | None]:
-    """The codes of an error, its message, and the parameter that it names, in any dialect's shape."""
-    if isinstance(value, list) and value:
-        value = value[0]
+def _error(value: Any) -> _Error:
+    """What the JSON of an error says."""
+    if isinstance(value, list):
+        value = value[0] if value else None
+    if isinstance(value, str):
+        return _Error(message=value)
     if not isinstance(value, dict):
-        return set(), value if isinstance(value, str) else "", None
-    error = value.get("error", value)
-    if isinstance(error, str):
-        return {error.casefold()}, f"{error} {value.get('message', '')}", None
-    if not isinstance(error, dict):
-        return set(), "", None
-    codes = {
-        str(part).casefold()
-        for part in (error.get("code"), error.get("type"), error.get("status"))
-        if part is not None
-    }
-    inner = error.get("innererror")
-    if isinstance(inner, dict) and inner.get("code"):
-        codes.add(str(inner["code"]).casefold())
-    message, named = str(error.get("message") or ""), error.get("param")
-    details = error.get("details", error.get("detail"))
-    if isinstance(details, str):
-        message = f"{message} {details}"
-    for detail in details if isinstance(details, list) else ():
-        if not isinstance(detail, dict):
+        return _Error()
+    inner = value.get("error")
+    codes, words = ({inner.casefold()}, [inner]) if isinstance(inner, str) else (set[str](), list[str]())
+    named, placed, wait = None, False, None
+    for place in (value, inner):
+        if not isinstance(place, dict):
             continue
-        if detail.get("reason"):
-            codes.add(str(detail["reason"]).casefold())
-        where = detail.get("loc")
-        if isinstance(where, list) and where:
-            # FastAPI: {"loc": ["body", "temperature"], "msg": ...}
-            named, message = str(where[-1]), f"{message} {detail.get('msg', '')} invalid"
-    return codes, message, named if isinstance(named, str) else None
+        codes |= _codes(place)
+        words += [
+            said for name in ("message", "detail", "details") if isinstance(said := place.get(name), str)
+        ]
+        if place is not value or not isinstance(inner, dict):
+            # Mistral's message is an object; beside an error such a one may be an answer.
+            words += [str(said) for said in (place.get("message"),) if said and not isinstance(said, str)]
+        named = place.get("param", named)
+        for detail in _details(place):
+            codes |= _codes(detail)
+            where = detail.get("loc")
+            if isinstance(where, list) and where:
+                # FastAPI: {"loc": ["body", "temperature"], "msg": ...}
+                named, placed = str(where[-1]), True
+            words.append(str(detail.get("msg") or ""))
+            wait = _seconds(detail.get("retryDelay")) if wait is None else wait
+    return _Error(
+        codes=frozenset(codes),
+        message=" ".join(filter(None, words)),
+        named=named if isinstance(named, str) else None,
+        placed=placed,
+        wait=wait,
+    )
 
 
-def _parameter(codes: set[str], message: str, named: str | None, sent: Sequence[str]) -> str | None:
+def _details(place: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """The objects that say more of an error."""
+    for name in ("details", "detail"):
+        several = place.get(name)
+        yield from (one for one in (several if isinstance(several, list) else ()) if isinstance(one, dict))
+
+
+def _codes(place: Mapping[str, Any]) -> set[str]:
+    """The codes of an object, case folded; one of another's within it counts as its own."""
+    inner = place.get("innererror")
+    found = [place.get(name) for name in ("code", "type", "status", "reason")]
+    if isinstance(inner, dict):
+        found.append(inner.get("code"))
+    return {str(code).casefold() for code in found if code is not None}
+
+
+def _parameter(error: _Error, sent: Sequence[str]) -> str | None:
     """The setting that the server does not take; none when the fault is another."""
+    codes, message, named = error.codes, error.message, error.named
     if "context_length_exceeded" in codes or _TOO_LONG.search(message):
         return None
     if codes & _PARAMETER_CODES and named:
         return _plain(named)
-    if not _UNSUPPORTED.search(message):
+    if not (error.placed or _UNSUPPORTED.search(message)):
         return None
     for name in sent:
         last = name.rpartition(".")[2]
@@ -195,17 +240,10 @@ def _plain(name: str) -> str:
     return re.sub(r"[^\w.\[\]-]", "", name)[:60]
 
 
-def _retry_info(value: Any) -> float | None:
-    """The delay in a Google ``RetryInfo``, in seconds."""
-    if isinstance(value, list) and value:
-        value = value[0]
-    error = value.get("error") if isinstance(value, dict) else None
-    details = error.get("details") if isinstance(error, dict) else None
-    for detail in details if isinstance(details, list) else ():
-        if isinstance(detail, dict) and isinstance(delay := detail.get("retryDelay"), str):
-            number = re.fullmatch(r"(\d+(?:\.\d+)?)s", delay)
-            return float(number[1]) if number else None
-    return None
+def _seconds(delay: object) -> float | None:
+    """The seconds of a duration as Google writes it, such as ``37s``; none when it is no such thing."""
+    number = re.fullmatch(r"(\d+(?:\.\d+)?)s", delay) if isinstance(delay, str) else None
+    return float(number[1]) if number else None
 
 
 def _wrapped_status(value: dict[str, Any]) -> int:
@@ -223,26 +261,3 @@ def _unwrapped(found: Reading) -> Reading:
             return replace(found, detail=f"{_STATUS.sub('', found.detail)} (in an answer with status 200)")
         case _:
             return found
-
-
-def _is_about_the_key(found: Reading, value: Any) -> bool:
-    """Whether an error that is not yet told to be about quota, policy or rates says that the key is at fault."""
-    if isinstance(found, Broken):
-        return found.cause in ("rejected", "server") and _KEY.search(_words(value)) is not None
-    return (
-        isinstance(found, Stopped) and found.reason == "parameter" and _KEY.search(_words(value)) is not None
-    )
-
-
-def _words(value: Any) -> str:
-    """The message of an error, in any dialect's shape."""
-    if isinstance(value, list):
-        value = value[0] if value else None
-    if not isinstance(value, dict):
-        return value if isinstance(value, str) else ""
-    error = value.get("error", value)
-    said = [error]
-    for one in (value, error):
-        if isinstance(one, dict):
-            said += [one.get(name) for name in ("message", "detail", "code", "type")]
-    return " ".join(one for one in said if isinstance(one, str))
