@@ -134,16 +134,20 @@ class Sealing:
         self.play.now += timedelta(seconds=1)
         return self.play.now
 
-    def begin(self, **changes: Any) -> str:
-        """Begin a run, and its name."""
+    def plan(self, **changes: Any) -> Plan:
+        """What is to be asked of the column."""
         values: dict[str, Any] = {
             "card": self.column,
             "templates": tuple(read_templates(None).values()),
             "repetitions": Repetitions(open=1),
             "undecided": self.undecided,
         }
+        return Plan(**(values | changes))
+
+    def begin(self, **changes: Any) -> str:
+        """Begin a run, and its name."""
         with self.play.vault() as vault:
-            return begin(vault, self.ground(), Plan(**(values | changes)), now=self.now()).record.id
+            return begin(vault, self.ground(), self.plan(**changes), now=self.now()).record.id
 
     @contextmanager
     def going(

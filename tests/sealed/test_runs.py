@@ -27,13 +27,14 @@ from lacre.registry import ledger as ledgers
 from lacre.registry.events import Exposure, RunAbort, RunIntent, RunResult
 from lacre.registry.items import Image, Part, Payload
 from lacre.registry.sealed_runs import sealed_runs, strays
+from lacre.rotation.steps import void_items
 from lacre.sealed.called import called
 from lacre.sealed.counts import Exact
 from lacre.sealed.ending import REPLIES, SCORES, give_up, scores_of, tidy
 from lacre.sealed.protection import shielded
 from lacre.sealed.records import document, read_run, read_tables, run_place, tables_place
 from lacre.sealed.running import shown
-from lacre.sealed.starting import PLAN, kept_run, plan_of, refuse_unlike, renewed
+from lacre.sealed.starting import PLAN, begin, kept_run, plan_of, refuse_unlike, renewed
 from lacre.sealing.inspection import inspect
 from lacre.sealing.keys import key_from
 from lacre.sealing.logs import SealedLog
@@ -148,8 +149,38 @@ def test_every_column_of_a_round_is_asked_and_scored_alike(
             assert sealed.finish(name).undecided == "wrong"
     with sealed.going(sealed.begin(card=third, undecided=None)) as (going, _):
         late = msgspec.structs.replace(going.kept, undecided="failure")
+        runs = going.ground.round_runs(going.ground.ledger())
         with pytest.raises(InputError, match="--undecided"):
-            refuse_unlike(going.vault, going.ground, plan_of(late))
+            refuse_unlike(going.vault, going.ground, runs, plan_of(late))
+
+
+def test_a_ledger_that_is_written_while_a_run_begins_refuses_it_and_nothing_is_written(
+    sealed: Sealing,
+) -> None:
+    with sealed.play.vault() as vault:
+        kept, draw = vault.index.documents, vault.random
+
+        def meanwhile(size: int) -> bytes:
+            """The order of the items is drawn once all has been looked at that may refuse the run."""
+            vault.random = draw
+            void_items(
+                sealed.root,
+                "exemplo",
+                ["p0001"],
+                "two right answers",
+                now=sealed.now(),
+                signer=sealed.play.key,
+            )
+            return draw(size)
+
+        ground, plan, vault.random = sealed.ground(), sealed.plan(), meanwhile
+        with pytest.raises(InputError, match="another process wrote it meanwhile"):
+            begin(vault, ground, plan, now=sealed.now())
+        assert vault.index.documents == kept
+    assert not events(sealed, RunIntent)
+    assert not (sealed.root / tables_place("exemplo", "exemplo/1")).exists()
+    sealed.begin()
+    assert events(sealed, RunIntent)[0].items == 119
 
 
 COPIES: dict[str, dict[str, Any]] = {

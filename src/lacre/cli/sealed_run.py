@@ -96,13 +96,14 @@ def _resume(
 
     place, run = run_named(name)
     with standing(place, shield, means) as (vault, ground):
-        refuse_vault(vault, ground)
+        ledger = ground.ledger()
+        refuse_vault(vault, ground, ledger)
         going = under_way(vault, ground, name)
         (card,) = read_workspace_columns([run.intent.column]).named([run.intent.column])
         kept = renewed(going.kept, going.run, card)
         if means.undecided is not None:
             kept = msgspec.structs.replace(kept, undecided=means.undecided)
-            refuse_unlike(vault, ground, plan_of(kept))
+            refuse_unlike(vault, ground, ground.round_runs(ledger), plan_of(kept))
         going = UnderWay(vault, ground, kept, going.run)
         limit = budget if budget is not None else kept.record.budget
         return _work(going, budget=limit, again=again, as_json=as_json)

@@ -53,7 +53,8 @@ def finish(going: UnderWay, found: Scored, sink: Sink, *, now: datetime) -> Publ
         InputError: the disk is full, or the like, and the run can be ended again; or it may be known what opens.
     """
     vault, ground, kept, run = going.vault, going.ground, going.kept, going.run
-    refuse_due(ground, now, LATE.format(going.name))
+    ledger = ground.ledger()
+    refuse_due(ground, ledger, now, LATE.format(going.name))
     nonces = {order(score): vault.random(NONCE_BYTES) for score in found.scores}
     tables = _tables(ground, kept)
     cells = _present(tables, kept)
@@ -94,7 +95,7 @@ def finish(going: UnderWay, found: Scored, sink: Sink, *, now: datetime) -> Publ
         change.keep(document(name, REPLIES), b"".join(sink.lines()))
         change.keep(document(name, SCORES), b"".join(msgspec.json.encode(each) + b"\n" for each in secret))
         change.publish(run_place(kept.benchmark, name), content)
-        change.publish(LEDGER, ground.longer([result], now))
+        change.publish(LEDGER, ground.longer(ledger, [result], now))
     return record
 
 
@@ -112,7 +113,7 @@ def give_up(going: UnderWay, reason: str, sink: Sink, *, now: datetime) -> int:
     event = RunAbort(benchmark=kept.benchmark, run=name, intent=run.digest, reason=reason, replies=replies)
     with vault.change(ground.root) as change:
         change.keep(document(name, REPLIES), b"".join(sink.lines()))
-        change.publish(LEDGER, ground.longer([event], now))
+        change.publish(LEDGER, ground.longer(ground.ledger(), [event], now))
     return replies
 
 

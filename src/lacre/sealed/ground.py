@@ -56,15 +56,14 @@ class Ground:
         """The sealed runs of the benchmark, by name."""
         return sealed_runs(self.ledger(), self.benchmark)
 
-    def round_runs(self) -> dict[str, SealedRun]:
+    def round_runs(self, ledger: Ledger) -> dict[str, SealedRun]:
         """The sealed runs of the round, by name."""
-        return runs_of_round(self.ledger(), self.benchmark, self.round)
+        return runs_of_round(ledger, self.benchmark, self.round)
 
-    def longer(self, events: Sequence[Event], now: datetime) -> bytes:
+    def longer(self, ledger: Ledger, events: Sequence[Event], now: datetime) -> bytes:
         """The ledger with signed lines added, as bytes."""
         at = instant(now)
-        ledger = ledgers.appended(self.ledger(), events, at=at, signer=self.signer, where=self.ledger_path)
-        return ledger.content
+        return ledgers.appended(ledger, events, at=at, signer=self.signer, where=self.ledger_path).content
 
 
 def instant(now: datetime) -> str:
@@ -111,13 +110,12 @@ def terms_of(card: Column, rules: SealedRules, today: date) -> str:
     return fact.value
 
 
-def refuse_vault(vault: Vault, ground: Ground) -> None:
+def refuse_vault(vault: Vault, ground: Ground, ledger: Ledger) -> None:
     """Refuse a vault of another workspace, a key that may not sign, and public rows that the vault does not hold.
 
     Raises:
         InputError: one of these is so. IntegrityError: a signature on the ledger does not hold.
     """
-    ledger = ground.ledger()
     if ledger.workspace is None:
         raise InputError(ground.ledger_path, "has no line yet", "Begin with `lacre key new`")
     if vault.workspace != ledger.workspace:
@@ -150,13 +148,13 @@ def due_of(
     return datetime.fromisoformat(dues[-1]) if dues else None
 
 
-def refuse_due(ground: Ground, now: datetime, todo: str) -> None:
+def refuse_due(ground: Ground, ledger: Ledger, now: datetime, todo: str) -> None:
     """Refuse to ask or to score once it may be known what opens: scores must be fixed before (SPEC X4).
 
     Raises:
         InputError: the randomness of the round's freeze is due.
     """
-    due = due_of(ground.ledger(), ground.benchmark, ground.round)
+    due = due_of(ledger, ground.benchmark, ground.round)
     if due is not None and due <= now:
         what = f"its randomness is due since {instant(due)}, and scores must be fixed before it can be known what opens"
         raise InputError(f"closing {ground.round}", what, todo)

@@ -49,7 +49,7 @@ def session(going: UnderWay, sink: Sink, means: Means) -> Run:
     """
     ground, kept, questions = going.ground, going.kept, going.questions
     (card,) = kept.record.columns
-    refuse_due(ground, means.now(), LATE.format(going.name))
+    refuse_due(ground, ground.ledger(), means.now(), LATE.format(going.name))
     check_resumed(kept.record, questions)
     exposer = Exposer(
         ground,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -91,16 +91,21 @@ def begin(vault: Vault, ground: Ground, plan: Plan, *, now: datetime) -> KeptRun
     """Begin a run: tables of the round, intent in the ledger and plan in the vault, all of them or none.
 
     Raises:
-        InputError: the column's terms do not allow it, it had its run of the round, or an item cannot be asked.
+        InputError: the column's terms do not allow it, it had its run of the round, an item cannot be asked, or the
+            ledger was written meanwhile.
         IntegrityError: a public file does not hold.
     """
-    refuse_vault(vault, ground)
+    # Read once: what is refused by it and what is added to it are of one ledger, or nothing is written.
+    ledger = ground.ledger()
+    runs = ground.round_runs(ledger)
+    refuse_vault(vault, ground, ledger)
     terms_of(plan.card, ground.rules.sealed, now.date())
-    refuse_second(ground.round_runs(), ground.round, plan.card.id)
-    _refuse_copy(vault, ground, plan.card)
-    refuse_unlike(vault, ground, plan)
+    refuse_second(runs, ground.round, plan.card.id)
+    _refuse_copy(vault, runs, plan.card)
+    refuse_unlike(vault, ground, runs, plan)
     refuse_due(
         ground,
+        ledger,
         now,
         "Carry it out with `lacre round split` or `rotate`, then start in the next round",
     )
@@ -134,12 +139,12 @@ def begin(vault: Vault, ground: Ground, plan: Plan, *, now: datetime) -> KeptRun
     with vault.change(ground.root) as change:
         change.keep(document(name, PLAN), msgspec.json.encode(kept))
         change.publish(tables_place(ground.benchmark, ground.round), content)
-        change.publish(LEDGER, ground.longer([intent], now))
+        change.publish(LEDGER, ground.longer(ledger, [intent], now))
     return kept
 
 
-def refuse_unlike(vault: Vault, ground: Ground, plan: Plan) -> None:
-    """Refuse to ask or to score otherwise than the other runs of the round: one message for all columns (SPEC L21).
+def refuse_unlike(vault: Vault, ground: Ground, runs: Mapping[str, SealedRun], plan: Plan) -> None:
+    """Refuse to ask or to score otherwise than the runs of the round: one message for all columns (SPEC L21).
 
     Runs that were given up bind nobody: nothing of them is published.
 
@@ -147,7 +152,7 @@ def refuse_unlike(vault: Vault, ground: Ground, plan: Plan) -> None:
         InputError: messages, number of runs, or what counts for unreadable answers are others.
         IntegrityError: what is known of another run is damaged.
     """
-    for name, run in ground.round_runs().items():
+    for name, run in runs.items():
         if run.standing == "given up":
             continue
         kept = kept_run(vault, name)
@@ -170,13 +175,13 @@ def refuse_unlike(vault: Vault, ground: Ground, plan: Plan) -> None:
             )
 
 
-def _refuse_copy(vault: Vault, ground: Ground, card: Column) -> None:
+def _refuse_copy(vault: Vault, runs: Iterable[str], card: Column) -> None:
     """Refuse a card that calls what another had its run of the round on: an id is only a name.
 
     Raises:
         InputError: there is one. IntegrityError: the plan of a run of the round is damaged.
     """
-    for name in ground.round_runs():
+    for name in runs:
         (asked,) = kept_run(vault, name).record.columns
         if called(asked) == called(card):
             what = f"calls the same model with the same settings as '{asked.id}', which run '{name}' is of"
