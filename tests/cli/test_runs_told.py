@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.cli.test_runs import write_card
 from tests.engine.server import Act, Hang, Say, Seen, Send, Server, always
+from tests.interrupting import interrupt
 
 from lacre.cli import run
 from lacre.cli.output import escaped, print_json
@@ -186,7 +186,7 @@ def test_what_ctrl_c_gave_up_is_shown_and_paths_in_hints_are_quoted(
     def script(seen: Seen) -> Act:
         # Both are under way by then, or one is done and the other hangs.
         if server.requests == 2:
-            signal.raise_signal(signal.SIGINT)
+            interrupt()
         return Hang()
 
     server.script = script

@@ -8,13 +8,13 @@ import os
 import re
 import resource
 import shutil
-import signal
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from tests.engine.server import Act, Hang, Say, Seen, Send, Server, always
+from tests.interrupting import interrupt
 from tests.sealed.making import Sealing, sealing, varied
 from tests.sealing.making import private
 
@@ -211,7 +211,7 @@ def test_an_interrupt_says_what_is_lost_and_how_to_go_on(
     def script(seen: Seen) -> Act:
         # The card allows four at a time: all of them hang by then.
         if column.requests == 8:
-            signal.raise_signal(signal.SIGINT)
+            interrupt()
         return varied(seen) if column.requests < 5 else Hang()
 
     column.requests, column.script = 0, script
