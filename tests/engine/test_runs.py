@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import sys
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.engine.making import (
     HASTY,
     PRICE,
@@ -344,6 +348,25 @@ def test_other_items_than_those_it_began_with_are_refused() -> None:
 
 
 # What may be written.
+
+
+def test_to_digest_and_check_items_leaves_no_second_copy_of_their_texts() -> None:
+    asked = questions(3)
+    sizes = [sys.getsizeof(one.payload.stem) for one in asked]
+    assert not asked[0].payload.stem.isascii()  # else it is its own UTF-8
+    check_questions(asked, [card("http://127.0.0.1:1")])
+    items_digest(asked)
+    assert [sys.getsizeof(one.payload.stem) for one in asked] == sizes
+
+
+@given(st.text(), st.dictionaries(st.text(), st.text(), max_size=3))
+def test_the_digest_of_items_is_the_one_that_runs_there_are_began_with(
+    text: str, options: dict[str, str]
+) -> None:
+    """It was made by msgspec's own encoder: another byte, and no run could be resumed."""
+    one = question("q1", stem=text, options=options, key=text)
+    leaf = hashlib.sha256(msgspec.json.encode(["q1", one.payload], order="deterministic")).hexdigest()
+    assert items_digest([one]) == hashlib.sha256(leaf.encode() + b"\n").hexdigest()
 
 
 def test_replies_go_where_the_sink_says() -> None:

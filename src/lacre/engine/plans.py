@@ -8,6 +8,7 @@ its turn comes. :func:`items_digest` does not depend on the order, so that a run
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +16,6 @@ from typing import Protocol
 
 import msgspec
 
-from lacre.digest import sha256
 from lacre.engine.journal import Task
 from lacre.engine.messages import (
     Earlier,
@@ -153,15 +153,22 @@ def items_digest(questions: Iterable[Question]) -> str:
     """The SHA-256 of all ids and payloads, sorted by id: it tells whether a run still asks what it asked before."""
     # Digests alone are kept: of a sealed run, no two items need be open at a time.
     leaves = {
-        question.id: bytes.fromhex(
-            sha256(msgspec.json.encode([question.id, question.payload], order="deterministic"))
-        )
+        question.id: hashlib.sha256(_encoded([question.id, question.payload])).digest()
         for question in questions
     }
     digest = hashlib.sha256()
     for _, leaf in sorted(leaves.items()):
         digest.update(leaf.hex().encode() + b"\n")
     return digest.hexdigest()
+
+
+def _encoded(value: object) -> bytes:
+    """The JSON of what items are made of: the bytes that msgspec writes, which runs there are were digested from.
+
+    It would leave every text that is not ASCII twice in memory, as UTF-8 within the text, for as long as it lives.
+    """
+    plain = msgspec.to_builtins(value, order="deterministic")
+    return json.dumps(plain, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def compose(
@@ -222,7 +229,7 @@ def check_questions(questions: Questions, cards: Sequence[Column]) -> None:
 
 def _encodable(payload: Payload) -> bool:
     try:
-        msgspec.json.encode(payload)
+        _encoded(payload)
     except UnicodeEncodeError:
         return False
     return True

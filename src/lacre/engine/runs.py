@@ -42,6 +42,7 @@ from lacre.engine.states import (
     ColumnState,
     Kind,
     Known,
+    KnownTasks,
     RunState,
     kind_of,
     odd_end,
@@ -108,7 +109,7 @@ class Run:
 
     def __post_init__(self) -> None:
         """Read what earlier sessions left."""
-        self._known: dict[Task, Known] = {}
+        self._known = KnownTasks(card.id for card in self.cards)
         self._halted: dict[str, Halted] = {}
         self._caps = {card.id: card.cap for card in self.cards}
         self._bills = {card.id: Bill(self.record.stage, card, self.record.exchange) for card in self.cards}
@@ -261,6 +262,7 @@ class Run:
             found.forget(self._reserves[asker.card.id])
             await self._halt(asker.card.id, found.what, when)
             return None
+        before = self._known.get(task)
         entry = Replied(
             column=task.column,
             item=task.item,
@@ -268,7 +270,7 @@ class Run:
             part=task.part,
             message=message.sha256,
             incomplete=any(one.answer is None for one in earlier),
-            sweep=task in self._known,
+            sweep=before is not None,
             when=when,
             reply=found.what,
             held=str(found.held) if found.held else None,
@@ -277,7 +279,6 @@ class Run:
             found.forget(self._reserves[asker.card.id])
             await self._halt(asker.card.id, halt, when)
             return None
-        before = self._known.get(task)
         known = self._note(entry, final=entry.sweep)
         on_disk = self._journal.add(entry)
         on_disk.add_done_callback(partial(found.told, self._reserves[asker.card.id]))
@@ -322,7 +323,7 @@ class Run:
         known = Known(kind, final or kind != "failed", text, entry.incomplete, odd_end(entry.reply), over)
         if text is None:
             known = _SHARED.setdefault(known, known)
-        self._known[entry.task] = known
+        self._known.put(entry.task, known)
         return known
 
     def _count(self, entry: Replied, before: Known | None) -> None:

@@ -75,6 +75,33 @@ class Known(NamedTuple):
     over: int | None = None
 
 
+class KnownTasks:
+    """What is known of the tasks of some columns, in little room: there may be very many.
+
+    Most tasks are of an item that is asked once: its id alone stands for such a one, and is not copied.
+    """
+
+    def __init__(self, columns: Iterable[str]) -> None:
+        self._of: dict[str, dict[str | tuple[str, int, str], Known]] = {column: {} for column in columns}
+
+    def get(self, task: Task) -> Known | None:
+        """What is known of a task; none before it has a reply."""
+        return self._of[task.column].get(_short(task))
+
+    def put(self, task: Task, known: Known) -> None:
+        """Keep what is known of a task, in the place of what was known before."""
+        self._of[task.column][_short(task)] = known
+
+    def of(self, column: str) -> Iterable[Known]:
+        """What is known of the tasks of a column."""
+        return self._of[column].values()
+
+
+def _short(task: Task) -> str | tuple[str, int, str]:
+    """What names a task among those of its column."""
+    return task.item if task.repetition == 1 and not task.part else (task.item, task.repetition, task.part)
+
+
 def kind_of(reply: Reply) -> Kind:
     """The kind of a reply, as its record names it."""
     match reply:
@@ -112,7 +139,7 @@ def state_of(
         RecordError: a line of the journal is about nothing that this run asks.
     """
     where = where or f"journal of run {record.id}"
-    known: dict[Task, Known] = {}
+    known = KnownTasks(card.id for card in record.columns)
     halted: dict[str, Halted] = {}
     caps = {card.id: card.cap for card in record.columns}
     for entry in own_entries(journal, record, questions, where):
@@ -120,14 +147,9 @@ def state_of(
             halted[entry.column] = entry
         elif isinstance(entry, Replied):
             kind = kind_of(entry.reply)
-            known[entry.task] = Known(
-                kind,
-                entry.sweep or kind != "failed",
-                None,
-                entry.incomplete,
-                odd_end(entry.reply),
-                over_cap(entry.reply, caps[entry.column]),
-            )
+            over = over_cap(entry.reply, caps[entry.column])
+            final = entry.sweep or kind != "failed"
+            known.put(entry.task, Known(kind, final, None, entry.incomplete, odd_end(entry.reply), over))
             # Somebody resumed it since, and it answers again.
             halted.pop(entry.column, None)
     return state(expected(questions, record.repetitions), record.columns, known, halted)
@@ -136,7 +158,7 @@ def state_of(
 def state(
     owed: int,
     cards: Sequence[Column],
-    known: Mapping[Task, Known],
+    known: KnownTasks,
     halted: Mapping[str, Halted],
     *,
     budget_reached: bool = False,
@@ -146,15 +168,15 @@ def state(
     odd: dict[str, Counter[str]] = {card.id: Counter() for card in cards}
     over: dict[str, list[int]] = {card.id: [] for card in cards}
     unsettled = 0
-    for task, one in known.items():
-        if task.column in counts:
-            counts[task.column][one.kind] += 1
-            counts[task.column]["incomplete"] += one.incomplete
+    for card in cards:
+        for one in known.of(card.id):
+            counts[card.id][one.kind] += 1
+            counts[card.id]["incomplete"] += one.incomplete
             unsettled += not one.final
             if one.odd_end is not None:
-                odd[task.column][one.odd_end] += 1
+                odd[card.id][one.odd_end] += 1
             if one.over is not None:
-                over[task.column].append(one.over)
+                over[card.id].append(one.over)
     states = tuple(
         ColumnState(
             column=card.id,
