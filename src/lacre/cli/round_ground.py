@@ -6,6 +6,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+import click
+
 from lacre.errors import InputError
 
 if TYPE_CHECKING:
@@ -14,6 +16,18 @@ if TYPE_CHECKING:
     from lacre.registry.rules import Benchmark, Rules
     from lacre.registry.workspace import Workspace
     from lacre.rotation.public import Public
+
+BENCHMARK = click.option(
+    "--benchmark", metavar="NAME", help="Which one, where the workspace has more than one."
+)
+KEY = click.option(
+    "--key", "key_file", required=True, type=click.Path(path_type=Path), metavar="FILE",
+    help="The key that signs, as `lacre key new` made it.",
+)  # fmt: skip
+VAULT = click.option(
+    "--vault", "folder", required=True, type=click.Path(path_type=Path), metavar="DIR",
+    help="The vault with the private items.",
+)  # fmt: skip
 
 
 class Ground(NamedTuple):
