@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -14,11 +14,21 @@ from lacre.cli.output import example, json_option, print_json, print_table, say
 from lacre.errors import Exit, InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from lacre.engine.classified import ClassifiedAnswer
     from lacre.registry.audits import Audit, AuditReport, Extraction
     from lacre.registry.raw_answers import RawAnswer
+
+
+F = TypeVar("F", bound="Callable[..., Any]")
+
+_AUDIT = click.argument("file", metavar="AUDIT", type=click.Path(path_type=Path))
+
+
+def _answers(what: str) -> Callable[[F], F]:
+    """The ``--answers`` option, with what the file is for."""
+    return click.option("--answers", type=click.Path(path_type=Path), metavar="FILE", help=what)
 
 
 @click.group(epilog=example("lacre classify audit report audit.jsonl"))
@@ -57,12 +67,7 @@ def audit() -> None:
     help="The audit's file.",
 )
 @click.option("--force", is_flag=True, help="Replace --out, and the checks in it, when it is there.")
-@click.option(
-    "--answers",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="The file of answers that SOURCE was read from; a run's folder has its own.",
-)
+@_answers("The file of answers that SOURCE was read from; a run's folder has its own.")
 @reading
 @json_option
 def draw(
@@ -120,7 +125,7 @@ def draw(
         "lacre classify audit record audit.jsonl x2 --right none --who Ana",
     )
 )
-@click.argument("file", metavar="AUDIT", type=click.Path(path_type=Path))
+@_AUDIT
 @click.argument("extraction", required=False)
 @click.option(
     "--right",
@@ -129,12 +134,7 @@ def draw(
 )
 @click.option("--who", required=True, metavar="NAME", help="Who read the answer.")
 @click.option("--note", default="", metavar="TEXT", help="A remark, kept with the check.")
-@click.option(
-    "--answers",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="The file of answers, to be shown them one by one.",
-)
+@_answers("The file of answers, to be shown them one by one.")
 @reading
 @json_option
 def record(
@@ -179,7 +179,7 @@ def record(
 
 
 @audit.command("report", epilog=example("lacre classify audit report audit.jsonl"))
-@click.argument("file", metavar="AUDIT", type=click.Path(path_type=Path))
+@_AUDIT
 @json_option
 def report_(file: Path, as_json: bool) -> int:
     """Say the error rate of letter extraction, with the intervals of Wilson and of Clopper and Pearson.

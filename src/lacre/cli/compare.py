@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import click
-from click.core import ParameterSource
 
 from lacre.cli.answers import check_figure, listed, percent, plain, read, reading_options, write_figure
+from lacre.cli.options import given, plot_option
 from lacre.cli.output import example, json_option, print_json, print_table, say
 from lacre.errors import InputError
 
@@ -34,9 +34,7 @@ SHOWN = 40  # pairs on a terminal; a pipe gets them all
     default="accuracy", show_default=True, help="What to compare.",
 )  # fmt: skip
 @click.option("--t", default="0.5", show_default=True, metavar="T", help="Threshold of the penalised score.")
-@click.option(
-    "--plot", type=click.Path(path_type=Path), metavar="FILE.svg", help="Draw the differences there as well."
-)
+@plot_option
 @json_option
 def compare(
     *,
@@ -63,8 +61,7 @@ def compare(
 
     from lacre.scoring.comparison import compare as compared  # noqa: PLC0415
 
-    given = click.get_current_context().get_parameter_source("t") is not ParameterSource.DEFAULT
-    if given and metric != "penalised":
+    if given("t") and metric != "penalised":
         raise InputError("--t", f"says nothing about {metric}", "Add --metric penalised, or leave it out")
     check_figure(plot)
     answers = read(files, mapping, only, unlettered=unlettered, threshold=threshold)

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
 import click
 
+from lacre.cli.options import plot_option, together
 from lacre.cli.output import example, json_option
 from lacre.errors import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-F = TypeVar("F", bound="Callable[..., Any]")
 
 LAYERS = ("official", "open", "private")
 MODES = ("chat", "completion")
@@ -45,6 +41,8 @@ _ASKING = (
     click.option("--dry-run", is_flag=True, help="Send nothing; print the first request, and how many there are."),
 )  # fmt: skip
 
+_PROBE = click.argument("folder", type=click.Path(path_type=Path), metavar="PROBE")
+
 _ITEMS = (
     click.argument("benchmark", required=False, metavar="[BENCHMARK]"),
     click.option(
@@ -64,24 +62,13 @@ _ITEMS = (
 )  # fmt: skip
 
 
-def _options(*several: tuple[Any, ...]) -> Callable[[F], F]:
-    """Options that several commands have, in order."""
-
-    def decorate(function: F) -> F:
-        for option in reversed([option for options in several for option in options]):
-            function = option(function)
-        return function
-
-    return decorate
-
-
 @probe.command(
     epilog=example(
         "lacre probe completion exemplo --layer open --column local --dry-run",
         "lacre probe completion exemplo --layer open --column local --out probes/first",
     )
 )
-@_options(_ITEMS, _ASKING)
+@together((*_ITEMS, *_ASKING))
 @click.option(
     "--cut", "cuts", type=click.IntRange(10, 90), multiple=True, metavar="PERCENT",
     help="Ask for the rest of an item after this share of it too; 40 and 60 when not given. 50 decides.",
@@ -99,15 +86,10 @@ def completion(
     items: tuple[str, ...],
     controls: tuple[str, ...],
     most_controls: int,
-    ids: tuple[str, ...],
-    out: Path | None,
-    budget: str | None,
-    brl_per_usd: str | None,
-    dry_run: bool,
     cuts: tuple[int, ...],
     mode: str,
     without_famous: bool,
-    as_json: bool,
+    **asking: Any,
 ) -> int:
     """Send half of each item of BENCHMARK out, ask for the rest, and mark what comes back almost verbatim.
 
@@ -118,15 +100,14 @@ def completion(
     from lacre.cli.probe_making import completion_probe  # noqa: PLC0415 - keeps --help fast
     from lacre.cli.probe_work import Wish, begin  # noqa: PLC0415
 
-    wish = Wish(ids=ids, out=out, budget=budget, brl_per_usd=brl_per_usd, dry_run=dry_run, as_json=as_json)
     made = completion_probe(
         benchmark, layer, items, controls, most_controls, cuts=cuts, mode=mode, famous=not without_famous
     )
-    return begin(made, wish)
+    return begin(made, Wish(**asking))
 
 
 @probe.command(epilog=example("lacre probe options exemplo --layer open --column local --dry-run"))
-@_options(_ITEMS, _ASKING)
+@together((*_ITEMS, *_ASKING))
 @json_option
 def options(
     *,
@@ -135,12 +116,7 @@ def options(
     items: tuple[str, ...],
     controls: tuple[str, ...],
     most_controls: int,
-    ids: tuple[str, ...],
-    out: Path | None,
-    budget: str | None,
-    brl_per_usd: str | None,
-    dry_run: bool,
-    as_json: bool,
+    **asking: Any,
 ) -> int:
     """Mask one wrong option of each choice item of BENCHMARK, and ask for it.
 
@@ -150,8 +126,7 @@ def options(
     from lacre.cli.probe_making import options_probe  # noqa: PLC0415 - keeps --help fast
     from lacre.cli.probe_work import Wish, begin  # noqa: PLC0415
 
-    wish = Wish(ids=ids, out=out, budget=budget, brl_per_usd=brl_per_usd, dry_run=dry_run, as_json=as_json)
-    return begin(options_probe(benchmark, layer, items, controls, most_controls), wish)
+    return begin(options_probe(benchmark, layer, items, controls, most_controls), Wish(**asking))
 
 
 @probe.command(
@@ -160,20 +135,15 @@ def options(
         ' --text "CANARY 01234567-89ab-cdef-0123-456789abcdef: made up for this example"'
     )
 )
-@_options(_ASKING)
+@together(_ASKING)
 @click.option(
     "--text", metavar="LINE", help="This canary, in the place of that in canary/canary.toml of the workspace."
 )
 @json_option
 def canary(
     *,
-    ids: tuple[str, ...],
-    out: Path | None,
-    budget: str | None,
-    brl_per_usd: str | None,
-    dry_run: bool,
     text: str | None,
-    as_json: bool,
+    **asking: Any,
 ) -> int:
     """Ask for the canary's own string, and for the true one among invented ones.
 
@@ -183,8 +153,7 @@ def canary(
     from lacre.cli.probe_making import canary_of  # noqa: PLC0415 - keeps --help fast
     from lacre.cli.probe_work import Wish, begin  # noqa: PLC0415
 
-    wish = Wish(ids=ids, out=out, budget=budget, brl_per_usd=brl_per_usd, dry_run=dry_run, as_json=as_json)
-    return begin(canary_of(text), wish)
+    return begin(canary_of(text), Wish(**asking))
 
 
 @probe.command(
@@ -193,7 +162,7 @@ def canary(
         "lacre probe resume probes/first",
     )
 )
-@click.argument("folder", type=click.Path(path_type=Path), metavar="PROBE")
+@_PROBE
 @click.option(
     "--budget", metavar="USD", help="Dollars for the whole probe, in the place of those it began with."
 )
@@ -212,11 +181,9 @@ def resume(*, folder: Path, budget: str | None, failed: bool, as_json: bool) -> 
         "lacre probe report probes/first --plot probe.svg",
     )
 )
-@click.argument("folder", type=click.Path(path_type=Path), metavar="PROBE")
+@_PROBE
 @click.option("--list", "listing", is_flag=True, help="List the items seen, instead of the figures.")
-@click.option(
-    "--plot", type=click.Path(path_type=Path), metavar="FILE.svg", help="Write a figure there as well."
-)
+@plot_option
 @json_option
 def report(*, folder: Path, listing: bool, plot: Path | None, as_json: bool) -> int:
     """Say what the probe in folder PROBE found, and how far that may be believed; also what it cost.

@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
 
 import click
 
 from lacre.cli.holding import IDENTITY, opened, signing_key
+from lacre.cli.options import together
 from lacre.cli.output import example, json_option, print_json
 from lacre.cli.round_ground import BENCHMARK, KEY, VAULT, Ground, ground_of, now
 from lacre.cli.round_tables import print_closing
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 _BEACON = click.option(
     "--beacon-file", "beacon", required=True, type=click.Path(path_type=Path), metavar="FILE",
     help="The randomness that was frozen, as its source publishes it.",
 )  # fmt: skip
-
-
-def _closing_options(function: F) -> F:
-    """What both closings are given."""
-    for option in (json_option, BENCHMARK, KEY, IDENTITY, VAULT, _BEACON):
-        function = option(function)
-    return function
+_CLOSING = together((_BEACON, VAULT, IDENTITY, KEY, BENCHMARK, json_option))
 
 
 @click.command(
@@ -34,7 +25,7 @@ def _closing_options(function: F) -> F:
         "    --vault ../vault --identity ../operator.txt --key ../team.key"
     )
 )
-@_closing_options
+@_CLOSING
 def split(
     *,
     beacon: Path,
@@ -57,7 +48,7 @@ def split(
         "    --vault ../vault --identity ../operator.txt --key ../team.key"
     )
 )
-@_closing_options
+@_CLOSING
 def rotate(
     *,
     beacon: Path,

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
 import click
-from click.core import ParameterSource
 
 from lacre.cli.answers import check_figure, listed, percent, plain, read, reading_options, write_figure
+from lacre.cli.options import given, plot_option
 from lacre.cli.output import LiveLine, example, json_option, print_json, print_table, say
 from lacre.errors import InputError
 
@@ -68,9 +68,7 @@ _FIGURES = ("intervals", "reliability", "risk-coverage")
     show_default=True, help="Interval of proportions of single runs.",
 )  # fmt: skip
 @click.option("--bins", type=click.IntRange(1), default=10, show_default=True, help="Bins of ECE.")
-@click.option(
-    "--plot", type=click.Path(path_type=Path), metavar="FILE.svg", help="Write a figure there as well."
-)
+@plot_option
 @click.option(
     "--figure", type=click.Choice(_FIGURES), default="intervals", show_default=True, help="Which figure."
 )
@@ -111,7 +109,7 @@ def score(
     from lacre.scoring.contamination import before_and_after, with_and_without  # noqa: PLC0415
     from lacre.scoring.metrics import THRESHOLDS  # noqa: PLC0415
 
-    if plot is None and _given("figure"):
+    if plot is None and given("figure"):
         raise InputError("--figure", "says which figure, and none is asked for", "Add --plot FILE.svg")
     check_figure(plot)
     keep = check_wishes(by, marks, benchmark)
@@ -150,11 +148,6 @@ def score(
     _remark(found, as_json)
     if plot is not None:
         _draw(found, plot, cast("Figure", figure), level)
-
-
-def _given(option: str) -> bool:
-    """Whether an option was given, be it with its default."""
-    return click.get_current_context().get_parameter_source(option) is not ParameterSource.DEFAULT
 
 
 def _smallest() -> int:
