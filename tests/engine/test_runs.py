@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import sys
+import tracemalloc
+from collections import Counter
 from decimal import Decimal
+from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 import pytest
@@ -32,11 +35,12 @@ from tests.engine.server.__main__ import mixed
 
 from lacre.engine.budgets import Budget, BudgetReachedError
 from lacre.engine.costs import costs
-from lacre.engine.journal import Halted, Replied, entries
+from lacre.engine.journal import Halted, Replied, Task, entries
 from lacre.engine.messages import NO_ANSWER
 from lacre.engine.plans import Repetitions, check_questions, check_resumed, items_digest
 from lacre.engine.replies import Answered, Failed
 from lacre.engine.runs import Progress, Run, state_of
+from lacre.engine.states import Kind, Known, KnownTasks
 from lacre.errors import InputError, IntegrityError
 from lacre.registry.columns import Exchange
 from lacre.registry.items import Image
@@ -367,6 +371,44 @@ def test_the_digest_of_items_is_the_one_that_runs_there_are_began_with(
     one = question("q1", stem=text, options=options, key=text)
     leaf = hashlib.sha256(msgspec.json.encode(["q1", one.payload], order="deterministic")).hexdigest()
     assert items_digest([one]) == hashlib.sha256(leaf.encode() + b"\n").hexdigest()
+
+
+TASKS = st.builds(
+    Task,
+    st.sampled_from(["a", "b"]),
+    st.sampled_from(["q1", "q2"]),
+    st.integers(1, 3),
+    st.sampled_from(["", "a"]),
+)
+KNOWN = st.builds(Known, st.sampled_from(get_args(Kind)), st.booleans())
+
+
+@given(st.lists(st.tuples(TASKS, KNOWN)))
+def test_no_task_is_known_by_the_reply_of_another(told: list[tuple[Task, Known]]) -> None:
+    known, oracle = KnownTasks(["a", "b"]), dict(told)
+    for task, one in told:
+        known.put(task, one)
+    for column, item, repetition, part in product("ab", ("q1", "q2"), (1, 2, 3), ("", "a")):
+        task = Task(column, item, repetition, part)
+        assert known.get(task) == oracle.get(task)
+    for column in "ab":
+        of_column = [one for task, one in oracle.items() if task.column == column]
+        assert Counter(known.of(column)) == Counter(of_column)
+
+
+def test_what_is_known_of_a_task_takes_little_room() -> None:
+    items, one, known = (
+        [f"q{number:06}" for number in range(20_000)],
+        Known("answered", True),
+        KnownTasks(["a"]),
+    )
+    tracemalloc.start()
+    try:
+        for item in items:
+            known.put(Task("a", item, 1), one)
+        assert tracemalloc.get_traced_memory()[0] / len(items) < 64  # bytes
+    finally:
+        tracemalloc.stop()
 
 
 def test_replies_go_where_the_sink_says() -> None:
