@@ -459,14 +459,16 @@ def test_a_column_that_is_stopped_is_gone_on_with(sealed: Sealing, server: Serve
     assert sealed.finish(name).leaves == 120
 
 
-def test_a_run_goes_on_with_another_pace_and_not_with_another_model(sealed: Sealing) -> None:
+def test_a_run_goes_on_at_another_pace_and_with_no_other_model_server_or_setting(sealed: Sealing) -> None:
     name = sealed.begin()
     with sealed.going(name) as (going, _):
         slower = msgspec.structs.replace(sealed.column, concurrency=1)
         assert renewed(going.kept, going.run, slower).record.columns == (slower,)
-        other = msgspec.structs.replace(sealed.column, model="modelo-2")
-        with pytest.raises(InputError, match="asks otherwise than when this run began"):
-            renewed(going.kept, going.run, other)
+        for changes in OTHERS.values():
+            other = msgspec.structs.replace(sealed.column, **changes)
+            named = ", ".join(sorted(changes))
+            with pytest.raises(InputError, match=rf"otherwise than when this run began \({named}\)"):
+                renewed(going.kept, going.run, other)
 
 
 def test_nothing_opens_or_retires_items_while_a_run_asks_them(sealed: Sealing, server: Server) -> None:

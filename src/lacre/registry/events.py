@@ -148,7 +148,7 @@ class RunIntent(Record, tag_field="type", tag="run_intent"):
 
     Attributes:
         root: Merkle root over the public rows of its items. ``templates``: SHA-256 of the hashes of its messages.
-        round: the closing that comes next, such as ``exemplo/2``. ``card``: SHA-256 of what the card asks.
+        round: the closing that comes next, such as ``exemplo/2``. ``card``: SHA-256 of what the card asks, and where.
         tables: SHA-256 of the file that says which counts may leave in this round.
     """
 

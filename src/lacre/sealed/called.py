@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from lacre.digest import sha256
 from lacre.registry.columns import Column, Images
 
 _PORTS = {"http": 80, "https": 443}
@@ -48,6 +49,20 @@ def called(card: Column) -> Called:
         settings=msgspec.json.encode(_settings(card), order="deterministic"),
         images=card.images,
     )
+
+
+def fixed(card: Column) -> dict[str, Any]:
+    """What the intent of a sealed run fixes of its card: all that decides how the column is asked, and where.
+
+    An open run may move to another address, for its folder says which. Of a sealed run the ledger's hash is all that
+    is public: it must not stand for a server that gave half of the answers.
+    """
+    return card.asked() | {"endpoint": card.endpoint}
+
+
+def card_digest(card: Column) -> str:
+    """The SHA-256 of :func:`fixed`, as JSON with sorted names: what an intent signs of a card."""
+    return sha256(msgspec.json.encode(fixed(card), order="deterministic"))
 
 
 def _settings(card: Column) -> dict[str, Any]:

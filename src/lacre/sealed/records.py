@@ -67,8 +67,8 @@ class PublicRun(Record, omit_defaults=False):
     """All that may be known of a sealed run. What is not a field here does not leave.
 
     Attributes:
-        card: SHA-256 of what the column's card asks; ``templates``: those of the messages, by name; ``code``: that of
-            the program, see :func:`code_digest`.
+        card: SHA-256 of what the column's card asks, and where; ``templates``: those of the messages, by name;
+            ``code``: that of the program, see :func:`code_digest`.
         tables: SHA-256 of the round's tables. ``intent``: hash of the ledger's line.
         items, items_root: how many, and the Merkle root over their public rows.
         undecided: what answers counted as that the rule could not read; none when there were none.

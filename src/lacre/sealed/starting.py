@@ -16,7 +16,7 @@ from lacre.errors import InputError, IntegrityError, sentence
 from lacre.registry.columns import Column, Exchange
 from lacre.registry.events import RunIntent
 from lacre.registry.sealed_runs import SealedRun
-from lacre.sealed.called import called
+from lacre.sealed.called import called, card_digest, fixed
 from lacre.sealed.ground import (
     Ground,
     asked_rows,
@@ -133,7 +133,7 @@ def begin(vault: Vault, ground: Ground, plan: Plan, *, now: datetime) -> KeptRun
         root=rows_root(rows),
         templates=templates_digest(plan.templates),
         round=ground.round,
-        card=plan.card.setting(),
+        card=card_digest(plan.card),
         tables=kept.tables,
     )
     with vault.change(ground.root) as change:
@@ -226,10 +226,12 @@ def renewed(kept: KeptRun, run: SealedRun, card: Column) -> KeptRun:
     Raises:
         InputError: it asks otherwise than the card that the ledger fixed.
     """
-    if card.setting() != run.intent.card:
+    if card_digest(card) != run.intent.card:
+        before, after = fixed(kept.record.columns[0]), fixed(card)
+        changed = sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
         raise InputError(
             f"column '{card.id}'",
-            "its card asks otherwise than when this run began",
+            f"its card asks otherwise than when this run began ({', '.join(changed)})",
             "Restore it; or give the run up with `lacre run abort`, and wait for the next round",
         )
     record = msgspec.structs.replace(kept.record, columns=(card,))
