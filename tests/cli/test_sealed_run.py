@@ -255,10 +255,30 @@ def test_a_budget_stops_a_run_and_more_goes_on(sealed: Sealing, capsys: pytest.C
     place = sealed.root / "registry/columns.toml"
     price = '\n[columns.price]\ncurrency = "USD"\ninput = "1000"\noutput = "1000"\n'
     place.write_text(place.read_text() + price + 'source = "https://example.org/p"\nread = "2026-01-01"\n')
-    assert run([*START, "--budget", "1", "--brl-per-usd", "5"]) == Exit.INCOMPLETE
+    assert run([*START, "--budget", "5", "--brl-per-usd", "5"]) == Exit.INCOMPLETE
     assert "--budget USD" in capsys.readouterr().err
     name = the_run(sealed)
     assert run(["run", "resume", name, "--budget", "1000000", "--allow-swap", *MEANS]) == Exit.CLEAN
+
+
+def test_a_budget_can_be_changed_or_lifted_when_a_run_goes_on(
+    sealed: Sealing, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = sealed.root / "registry/columns.toml"
+    bare = place.read_text()
+    price = '\n[columns.price]\ncurrency = "USD"\ninput = "1000"\noutput = "1000"\n'
+    place.write_text(bare + price + 'source = "https://example.org/p"\nread = "2026-01-01"\n')
+    assert run([*START, "--budget", "5"]) == Exit.INCOMPLETE
+    name = the_run(sealed)
+    again = ["run", "resume", name, "--allow-swap", *MEANS]
+    capsys.readouterr()
+    assert run([*again, "--budget", "0.01"]) == Exit.BAD_INPUT
+    assert "0.01 dollars allow no request" in capsys.readouterr().err
+    place.write_text(bare)
+    assert run(again) == Exit.BAD_INPUT
+    assert "has no price, so that no budget could be kept" in (said := capsys.readouterr().err)
+    assert "`--budget none`" in said
+    assert run([*again, "--budget", "none"]) == Exit.CLEAN
 
 
 def test_a_run_that_is_given_up_says_so(

@@ -24,6 +24,7 @@ from lacre.engine.plans import Repetitions
 from lacre.engine.runs import ColumnState, RunState
 from lacre.errors import IncompleteError, InputError, IntegrityError
 from lacre.registry import ledger as ledgers
+from lacre.registry.columns import Price
 from lacre.registry.events import Exposure, RunAbort, RunIntent, RunResult
 from lacre.registry.items import Image, Part, Payload
 from lacre.registry.sealed_runs import sealed_runs, strays
@@ -32,7 +33,7 @@ from lacre.sealed.called import called
 from lacre.sealed.counts import Exact
 from lacre.sealed.ending import REPLIES, SCORES, give_up, scores_of, tidy
 from lacre.sealed.protection import shielded
-from lacre.sealed.records import document, read_run, read_tables, run_place, tables_place
+from lacre.sealed.records import document, public_bytes, read_run, read_tables, run_place, tables_place
 from lacre.sealed.running import shown
 from lacre.sealed.starting import PLAN, begin, kept_run, plan_of, refuse_unlike, renewed
 from lacre.sealing.inspection import inspect
@@ -232,6 +233,89 @@ def called_once(tmp_path_factory: pytest.TempPathFactory, server: Server) -> Sea
     sealed = sealing(tmp_path_factory.mktemp("called"), server.endpoint("openai"), 4)
     sealed.begin()
     return sealed
+
+
+@pytest.mark.parametrize(("letters", "fits"), [(95, True), (96, False), (300, False)])
+def test_an_id_too_long_for_the_public_record_is_refused_before_anything_is_written(
+    tmp_path: Path, server: Server, letters: int, fits: bool
+) -> None:
+    sealed = sealing(tmp_path, server.endpoint("openai"), 4)
+    sealed.column = msgspec.structs.replace(sealed.column, id="x" * letters)
+    if fits:
+        assert sealed.run().column == "x" * letters
+        return
+    before = files_of(sealed)
+    with pytest.raises(
+        InputError, match=f"together they have {letters + 7} letters, and there is room for 102"
+    ):
+        sealed.begin()
+    assert files_of(sealed) == before
+
+
+def test_a_cell_too_long_for_the_public_record_is_refused_before_anything_is_written(
+    tmp_path: Path, server: Server
+) -> None:
+    cell = {"area": "v" * 116, "difficulty": "facil"}
+    sealed = sealing(tmp_path, server.endpoint("openai"), 4, more=[private("q1", cell=cell)])
+    before = files_of(sealed)
+    what = r"matrix.toml: cell 'area=v{25}\.\.\.' has 121 letters, and a public record has room for 120"
+    with pytest.raises(InputError, match=what):
+        sealed.begin()
+    assert files_of(sealed) == before
+
+
+def test_an_axis_that_no_item_has_is_refused_before_anything_is_written(
+    tmp_path: Path, server: Server
+) -> None:
+    sealed = sealing(tmp_path, server.endpoint("openai"), 4)
+    place = sealed.root / "registry/exemplo/benchmark.toml"
+    place.write_text(place.read_text().replace('axes = ["area"]', 'axes = ["dificulty", "area"]'))
+    before = files_of(sealed)
+    what = r"\[sealed\] axes: dificulty: no axis of the matrix of 'exemplo'\. There are: area, difficulty"
+    with pytest.raises(InputError, match=what):
+        sealed.begin()
+    assert files_of(sealed) == before
+
+
+def test_what_does_not_fit_the_public_record_is_named_by_its_field_and_never_quoted(sealed: Sealing) -> None:
+    record = sealed.run()
+    unfit = msgspec.structs.replace(record, column="o bonde das laranjeiras")
+    with pytest.raises(IntegrityError, match="does not fit its schema, at column") as raised:
+        public_bytes(unfit)
+    assert "bonde" not in str(raised.value)
+    count = msgspec.structs.replace(record.counts[1], cell="")
+    with pytest.raises(IntegrityError, match=r"does not fit its schema, at counts\[0\]\.cell"):
+        public_bytes(msgspec.structs.replace(record, counts=(count,)))
+
+
+def files_of(sealed: Sealing) -> dict[str, bytes]:
+    """All that stands in the workspace and in the vault, by name."""
+    places = sorted(path for path in sealed.root.parent.rglob("*") if path.is_file())
+    return {str(path): path.read_bytes() for path in places}
+
+
+PRICE = Price(currency="USD", input="2", output="10", source="https://example.org/p", read="2019-12-01")
+NO_BUDGET: dict[str, tuple[Price | None, str, str]] = {
+    "no price": (None, "1", "has no price, so that no budget could be kept"),
+    "price in reais": (msgspec.structs.replace(PRICE, currency="BRL"), "1", "no exchange rate was given"),
+    # 2,000 tokens that a vendor may add, the request's bytes, and 100 tokens out: less than a cent, told in one figure.
+    "too small": (
+        PRICE,
+        "0.000001",
+        r"allow no request: one to column 'local' may cost up to US\$ 0\.00\d\.",
+    ),
+}
+
+
+@pytest.mark.parametrize(("price", "budget", "what"), NO_BUDGET.values(), ids=NO_BUDGET)
+def test_a_budget_that_cannot_be_kept_or_allows_nothing_is_refused_before_anything_is_written(
+    tmp_path: Path, server: Server, price: Price | None, budget: str, what: str
+) -> None:
+    sealed = sealing(tmp_path, server.endpoint("openai"), 4)
+    before = files_of(sealed)
+    with pytest.raises(InputError, match=what):
+        sealed.begin(card=msgspec.structs.replace(sealed.column, price=price), budget=budget)
+    assert files_of(sealed) == before
 
 
 def test_a_run_that_was_given_up_counts_and_is_public(sealed: Sealing) -> None:

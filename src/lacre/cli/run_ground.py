@@ -16,7 +16,6 @@ from lacre.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lacre.engine.dialects import Request
     from lacre.engine.folders import RunFolder
     from lacre.engine.keys import Key
     from lacre.engine.plans import Question, RunRecord
@@ -28,18 +27,10 @@ def ready(
     cards: Sequence[Column], record: RunRecord, questions: Sequence[Question], budget: Decimal | None
 ) -> dict[str, Key | None]:
     """The keys, after everything that can be refused before the first request has been."""
-    from lacre.engine.costs import worst_case  # noqa: PLC0415
+    from lacre.engine.budgets import refuse_budget  # noqa: PLC0415
     from lacre.engine.keys import read_key  # noqa: PLC0415
 
-    if budget is not None:
-        for card in cards:
-            worst = worst_case(card, first_request(record, card, questions[0]), record.exchange)
-            if worst > budget:
-                raise InputError(
-                    "--budget",
-                    f"{budget} dollars allow no request: one to column '{card.id}' may cost up to US$ {worst:.4f}",
-                    "Give more, or see the requests with --dry-run",
-                )
+    refuse_budget(budget, record, cards, questions[:1])
     return {card.id: read_key(card, os.environ) for card in cards}
 
 
@@ -249,10 +240,13 @@ def dollars(text: str | None) -> Decimal | None:
     return Decimal(text)
 
 
-def first_request(record: RunRecord, card: Column, question: Question) -> Request:
-    """The request that puts a question, or its first part, to a column."""
-    from lacre.engine.dialects import request_of  # noqa: PLC0415
-    from lacre.engine.plans import Chain, compose  # noqa: PLC0415
+def budget_of(given: str | None, begun: str | None) -> Decimal | None:
+    """The budget of a run that goes on: the one given now, or else the one it began with; ``none`` lifts it.
 
-    chain = Chain(column=card.id, question=question, repetition=1)
-    return request_of(card, compose(record, card, chain, question.parts[0], ()), unstored=record.unstored)
+    >>> budget_of(None, "12.50"), budget_of("20", "12.50"), budget_of("none", "12.50")
+    (Decimal('12.50'), Decimal('20'), None)
+
+    Raises:
+        InputError: it is no amount.
+    """
+    return None if given == "none" else dollars(begun if given is None else given)

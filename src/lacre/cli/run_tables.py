@@ -243,9 +243,8 @@ def print_requests(
     """Print what would be sent, and how much of it."""
     import msgspec  # noqa: PLC0415
 
-    from lacre.cli.run_ground import first_request  # noqa: PLC0415
     from lacre.engine.dialects import shown_headers  # noqa: PLC0415
-    from lacre.engine.plans import expected  # noqa: PLC0415
+    from lacre.engine.plans import expected, first_request  # noqa: PLC0415
 
     shown = []
     for card in cards:

@@ -12,6 +12,7 @@ import click
 from lacre.cli.column import read_workspace_columns
 from lacre.cli.output import example, json_option, print_json, print_table, quoted, say
 from lacre.cli.run_ground import (
+    budget_of,
     checked_questions,
     chosen,
     dollars,
@@ -145,7 +146,9 @@ def start(
 )
 @click.argument("folder", type=click.Path(path_type=Path), metavar="RUN")
 @click.option(
-    "--budget", metavar="USD", help="Dollars for the whole run, in the place of those it began with."
+    "--budget",
+    metavar="USD|none",
+    help="Dollars for the whole run, in the place of those it began with; none: no limit.",
 )
 @click.option("--failed", is_flag=True, help="Ask once more what had failed to the end.")
 @sealed_options
@@ -170,7 +173,7 @@ def resume(*, folder: Path, budget: str | None, failed: bool, as_json: bool, **m
     refuse_probe(folder, record)
     questions = checked_questions(record)
     record = renewed(place, record)
-    limit = dollars(budget) if budget is not None else dollars(record.budget)
+    limit = budget_of(budget, record.budget)
     keys = ready(record.columns, record, questions, limit)
     return _work(place, record, questions, record.columns, keys, budget=limit, again=failed, as_json=as_json)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from lacre.cli.column import read_workspace_columns
 from lacre.cli.output import print_json, print_table, say
 from lacre.cli.round_ground import ground_of, now
-from lacre.cli.run_ground import dollars, exchange_given, is_file
+from lacre.cli.run_ground import budget_of, dollars, exchange_given, is_file
 from lacre.cli.run_tables import print_state
 from lacre.cli.run_work import asking, say_halted
 from lacre.cli.sealed_ground import Means, run_named, standing, under_way
@@ -17,6 +17,7 @@ from lacre.errors import Exit, InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from decimal import Decimal
 
     from lacre.engine.runs import RunState
     from lacre.sealed.counts import Count
@@ -76,7 +77,7 @@ def _start(
         say(
             f"Sealed run {kept.record.id}: {len(kept.items):,} private items to column '{id}' in {ground.round}."
         )
-        return _work(under_way(vault, ground, kept.record.id), budget=budget, again=False, as_json=as_json)
+        return _work(under_way(vault, ground, kept.record.id), budget=limit, again=False, as_json=as_json)
 
 
 def resume_sealed(name: str, budget: str | None, means: Means, *, again: bool, as_json: bool) -> int:
@@ -91,6 +92,7 @@ def _resume(
 ) -> int:
     import msgspec  # noqa: PLC0415 - keeps --help fast
 
+    from lacre.engine.budgets import refuse_budget  # noqa: PLC0415
     from lacre.sealed.ground import refuse_vault  # noqa: PLC0415
     from lacre.sealed.starting import UnderWay, plan_of, refuse_unlike, renewed  # noqa: PLC0415
 
@@ -105,11 +107,12 @@ def _resume(
             kept = msgspec.structs.replace(kept, undecided=means.undecided)
             refuse_unlike(vault, ground, ground.round_runs(ledger), plan_of(kept))
         going = UnderWay(vault, ground, kept, going.run)
-        limit = budget if budget is not None else kept.record.budget
+        limit = budget_of(budget, kept.record.budget)
+        refuse_budget(limit, kept.record, [card], going.questions, rounded=True)
         return _work(going, budget=limit, again=again, as_json=as_json)
 
 
-def _work(going: UnderWay, *, budget: str | None, again: bool, as_json: bool) -> int:
+def _work(going: UnderWay, *, budget: Decimal | None, again: bool, as_json: bool) -> int:
     """Ask, end the run when it is complete, print how it stands, and give the exit code."""
     from lacre.engine.keys import read_key  # noqa: PLC0415 - keeps --help fast
     from lacre.sealed.running import Means as Session  # noqa: PLC0415
@@ -124,7 +127,7 @@ def _work(going: UnderWay, *, budget: str | None, again: bool, as_json: bool) ->
             keys={card.id: read_key(card, os.environ)},
             now=asked.now,
             patience=asked.patience,
-            budget=dollars(budget),
+            budget=budget,
             again=again,
             on_progress=asked.meter,
         )

@@ -3,13 +3,61 @@
 from __future__ import annotations
 
 import asyncio
-from decimal import Decimal
+from collections.abc import Iterable, Sequence
+from decimal import ROUND_UP, Decimal
 
+from lacre.engine.costs import worst_case
 from lacre.engine.limits import GateClosedError
+from lacre.engine.plans import Question, RunRecord, first_request
+from lacre.errors import InputError
+from lacre.registry.columns import Column
 
 
 class BudgetReachedError(GateClosedError):
     """The next request could exceed the budget, and nothing under way can free any of it."""
+
+
+def refuse_budget(
+    budget: Decimal | None,
+    record: RunRecord,
+    cards: Sequence[Column],
+    questions: Iterable[Question],
+    *,
+    rounded: bool = False,
+) -> None:
+    """Refuse a budget that one request to a column could exceed, before anything is written or sent.
+
+    Args:
+        questions: those whose first requests it must allow; each is open for its turn only.
+        rounded: tell what such a request may cost in one figure only, for its length is its text's.
+
+    Raises:
+        InputError: it is too small, or nobody can know what a request to a column may cost.
+    """
+    if budget is None:
+        return
+    worst = dict[str, Decimal]()
+    for question in questions:
+        for card in cards:
+            cost = worst_case(card, first_request(record, card, question), record.exchange)
+            worst[card.id] = max(cost, worst.get(card.id, cost))
+    for id, cost in worst.items():
+        if cost > budget:
+            told = f"{_one_figure(cost):f}" if rounded else f"{cost:.4f}"
+            raise InputError(
+                "--budget",
+                f"{budget} dollars allow no request: one to column '{id}' may cost up to US$ {told}",
+                "Give more, or leave it out" if rounded else "Give more, or see the requests with --dry-run",
+            )
+
+
+def _one_figure(amount: Decimal) -> Decimal:
+    """An amount rounded up to its first figure.
+
+    >>> f"{_one_figure(Decimal('0.0234')):f} {_one_figure(Decimal('96')):f}"
+    '0.03 100'
+    """
+    return amount.quantize(Decimal(1).scaleb(amount.adjusted()), rounding=ROUND_UP) if amount else amount
 
 
 class Budget:

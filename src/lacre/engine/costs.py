@@ -207,7 +207,10 @@ def worst_case(card: Column, request: Request, exchange: Exchange | None) -> Dec
     Raises:
         InputError: the card has no price or no cap, or its price is in reais and no rate was given.
     """
-    where, todo = f"column '{card.id}'", "Complete its card, or run without --budget"
+    where, todo = (
+        f"column '{card.id}'",
+        "Complete its card, or run without a budget (`--budget none` where one began with it)",
+    )
     if card.price is None:
         raise InputError(where, "has no price, so that no budget could be kept", todo)
     if request.cap is None:

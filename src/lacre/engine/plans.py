@@ -16,6 +16,7 @@ from typing import Protocol
 
 import msgspec
 
+from lacre.engine.dialects import Request, request_of
 from lacre.engine.journal import Task
 from lacre.engine.messages import (
     Earlier,
@@ -182,6 +183,12 @@ def compose(
     if part is None:
         return open_message(record.template("open"), payload, images)
     return part_message(record.template("part"), payload, part, earlier, images)
+
+
+def first_request(record: RunRecord, card: Column, question: Question) -> Request:
+    """The request that puts a question, or its first part, to a column."""
+    chain = Chain(column=card.id, question=question, repetition=1)
+    return request_of(card, compose(record, card, chain, question.parts[0], ()), unstored=record.unstored)
 
 
 def _inline(card: Column, payload: Payload) -> bool:

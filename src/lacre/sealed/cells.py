@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 
 from lacre.registry.records import Record
 
-CellName = Annotated[str, msgspec.Meta(min_length=1, max_length=120)]
+LONGEST_NAME = 120
+CellName = Annotated[str, msgspec.Meta(min_length=1, max_length=LONGEST_NAME)]
 Reason = Annotated[str, msgspec.Meta(pattern="^[a-z0-9 ;]{1,160}$")]
 ALL = "all"
 """The name of the set of all items."""

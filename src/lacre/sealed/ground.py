@@ -15,7 +15,7 @@ from lacre.registry.events import Event, Freeze
 from lacre.registry.ledger import Ledger, Signer
 from lacre.registry.rules import Rules, SealedRules
 from lacre.registry.sealed_runs import SealedRun, runs_of_round, sealed_runs
-from lacre.sealed.cells import Cell, CellRule, Held, approve
+from lacre.sealed.cells import LONGEST_NAME, Cell, CellRule, Held, approve
 from lacre.sealed.records import RoundTables, number_of, read_tables, tables_place
 from lacre.sealing.change import LEDGER
 from lacre.sealing.commitments import Row
@@ -201,6 +201,7 @@ def round_tables(vault: Vault, ground: Ground) -> RoundTables:
             f"benchmark '{ground.benchmark}'", "has no private items", "Seal some with `lacre vault add`"
         )
     rules = ground.rules
+    refuse_axes(ground)
     share = rules.split.first_open if number_of(ground.round) == 1 else rules.rounds.rotation_open
     rule = CellRule(
         smallest=rules.guard.smallest_cell, share=Fraction(share), margin=Fraction(rules.sealed.margin)
@@ -218,6 +219,27 @@ def round_tables(vault: Vault, ground: Ground) -> RoundTables:
         margin=str(rule.margin),
         tables=approve(held, rules.sealed.axes, rule, earlier=_earlier(ground)),
     )
+
+
+def refuse_axes(ground: Ground) -> None:
+    """Refuse axes that the private items do not have, and values whose cells are too long for a public record.
+
+    Raises:
+        InputError: there is one; all of its kind are named.
+    """
+    axes, registry = ground.rules.sealed.axes, ground.root / "registry"
+    known = sorted({axis for row in ground.rows for axis in row.cell})
+    if unknown := [axis for axis in axes if axis not in known]:
+        what = f"{', '.join(unknown)}: no axis of the matrix of '{ground.benchmark}'"
+        raise InputError("[sealed] axes", what, f"There are: {', '.join(known) or 'none'}")
+    names = {f"{axis}={row.cell[axis]}" for row in ground.rows for axis in axes if axis in row.cell}
+    if long := sorted(name for name in names if len(name) > LONGEST_NAME):
+        first = f"{long[0][:30]}..."
+        raise InputError(
+            registry / ground.benchmark / "matrix.toml",
+            f"cell '{first}' has {len(long[0])} letters, and a public record has room for {LONGEST_NAME}",
+            "Give its value a shorter name, or take its axis out of [sealed] axes",
+        )
 
 
 def asked_rows(tables: RoundTables, ground: Ground) -> tuple[Row, ...]:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Literal, TypeVar
@@ -13,7 +16,7 @@ import msgspec
 from lacre.digest import canonical, sha256
 from lacre.engine.messages import Template
 from lacre.engine.plans import RunRecord
-from lacre.errors import IntegrityError, sentence
+from lacre.errors import InputError, IntegrityError, sentence
 from lacre.jsonl import read_bytes
 from lacre.registry.events import Count as Number
 from lacre.registry.events import Hash
@@ -24,8 +27,11 @@ from lacre.sealed.scores import Score
 
 T = TypeVar("T", "PublicRun", "RoundTables")
 
-Name = Annotated[str, msgspec.Meta(pattern="^[A-Za-z0-9][A-Za-z0-9._-]{0,119}$")]
-"""An id, or the name of a run: no room for a sentence."""
+MOST_LETTERS = 120
+"""The longest name in a public record: no room for a sentence."""
+_PLAIN = "^[A-Za-z0-9][A-Za-z0-9._-]{0,119}$"
+Name = Annotated[str, msgspec.Meta(pattern=_PLAIN)]
+"""An id, or the name of a run."""
 Round = Annotated[str, msgspec.Meta(pattern="^[A-Za-z0-9][A-Za-z0-9._-]{0,119}/[0-9]{1,6}$")]
 Version = Annotated[str, msgspec.Meta(pattern="^[0-9a-z.+-]{1,40}$")]
 Undecided = Literal["wrong", "failure"]
@@ -124,6 +130,29 @@ class KeptScore(Record, omit_defaults=False):
     nonce: Hash
 
 
+def run_name(benchmark: str, column: str, now: datetime) -> str:
+    """The name of a run that begins now.
+
+    >>> from datetime import UTC
+    >>> run_name("exemplo", "local", datetime(2027, 1, 16, 22, tzinfo=UTC))
+    'exemplo-local-20270116T220000Z'
+
+    Raises:
+        InputError: it would not fit the public record, which has no room for a sentence.
+    """
+    name = f"{benchmark}-{column}-{now:%Y%m%dT%H%M%SZ}"
+    if re.fullmatch(_PLAIN, name):
+        return name
+    both = len(benchmark) + len(column)
+    room = MOST_LETTERS - (len(name) - both)
+    raise InputError(
+        f"column '{column}'",
+        f"makes no name for a run with benchmark '{benchmark}': together they have {both} letters, and there is room "
+        f"for {room}, each of A-Z, a-z, 0-9, '.', '_' and '-'",
+        "Give the card a shorter, plain id",
+    )
+
+
 def number_of(round: str) -> int:
     """The number of a round: of the closing that ends it.
 
@@ -164,10 +193,11 @@ def public_bytes(record: PublicRun | RoundTables) -> bytes:
         IntegrityError: a value does not fit, or names a cell that is none of the record's.
     """
     content = msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n"
-    fits = _read(content, PublicRun) if isinstance(record, PublicRun) else _read(content, RoundTables)
-    if fits is None:
+    found = _read(content, PublicRun) if isinstance(record, PublicRun) else _read(content, RoundTables)
+    if isinstance(found, _Misfit):
         raise IntegrityError(
-            f"sealed: the public record of {record.round} does not fit its schema. Nothing of it was written."
+            f"sealed: the public record of {record.round} does not fit its schema{found.at}. "
+            "Nothing of it was written."
         )
     return content
 
@@ -211,16 +241,24 @@ def code_digest(folder: Path = Path(__file__).parents[1]) -> str:
 def _record(path: Path, kind: type[T]) -> T:
     content = read_bytes(path)
     found = _read(content, kind)
-    if found is None or public_bytes(found) != content:
+    if isinstance(found, _Misfit) or public_bytes(found) != content:
         raise IntegrityError(
             sentence(path, "is no public record of a sealed run as lacre writes it", "Restore it from a copy")
         )
     return found
 
 
-def _read(content: bytes, kind: type[T]) -> T | None:
-    """The record in some bytes, none when they do not fit it."""
+@dataclass(frozen=True, slots=True)
+class _Misfit:
+    """Bytes that are no record: the field that does not fit, as the end of a clause; never its value."""
+
+    at: str
+
+
+def _read(content: bytes, kind: type[T]) -> T | _Misfit:
+    """The record in some bytes, or where they do not fit it."""
     try:
         return msgspec.json.decode(content, type=kind)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        place = re.search(r"at `(?:key in )?\$\.?([\w.\[\]]+)`$", str(error))
+        return _Misfit(f", at {place[1]}" if place else "")

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
 
 import msgspec
 
 from lacre import __version__
 from lacre.digest import sha256
+from lacre.engine.budgets import refuse_budget
 from lacre.engine.messages import Template, uncaptioned
 from lacre.engine.plans import Repetitions, RunRecord, check_questions, items_digest
 from lacre.errors import InputError, IntegrityError, sentence
@@ -33,6 +35,7 @@ from lacre.sealed.records import (
     document,
     public_bytes,
     read_run,
+    run_name,
     run_place,
     tables_place,
     templates_digest,
@@ -92,7 +95,7 @@ def begin(vault: Vault, ground: Ground, plan: Plan, *, now: datetime) -> KeptRun
 
     Raises:
         InputError: the column's terms do not allow it, it had its run of the round, an item cannot be asked, or the
-            ledger was written meanwhile.
+            ledger was written meanwhile; a name is too long for the public record, or the budget too small.
         IntegrityError: a public file does not hold.
     """
     # Read once: what is refused by it and what is added to it are of one ledger, or nothing is written.
@@ -109,18 +112,22 @@ def begin(vault: Vault, ground: Ground, plan: Plan, *, now: datetime) -> KeptRun
         now,
         "Carry it out with `lacre round split` or `rotate`, then start in the next round",
     )
+    name = run_name(ground.benchmark, plan.card.id, now)
     tables = round_tables(vault, ground)
     rows = asked_rows(tables, ground)
     # Where items go to a column in one order, that order tells which reply is whose to who watches the line.
     questions = SealedQuestions(vault, shuffled([row.id for row in rows], vault.random(32)))
     _refuse_bare(questions, plan.card)
     check_questions(questions, [plan.card])
-    name = f"{ground.benchmark}-{plan.card.id}-{now:%Y%m%dT%H%M%SZ}"
     content = public_bytes(tables)
+    record = _record(name, ground, plan, questions, now)
+    refuse_budget(
+        None if plan.budget is None else Decimal(plan.budget), record, [plan.card], questions, rounded=True
+    )
     kept = KeptRun(
         benchmark=ground.benchmark,
         round=ground.round,
-        record=_record(name, ground, plan, questions, now),
+        record=record,
         items=questions.ids,
         tables=sha256(content),
         undecided=plan.undecided,
