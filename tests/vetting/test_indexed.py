@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import shutil
 import signal
 import sys
@@ -243,21 +244,93 @@ def test_the_same_corpus_gives_the_same_bytes_whatever_is_done_first(tmp_path: P
 # Sources that are gone
 
 
-def test_a_match_whose_source_is_gone_says_so_and_drops_by_thirteen_words(tmp_path: Path) -> None:
-    source = folder(tmp_path / "corpus", a_txt=f"{FILLER} {STEM}", b_txt=FILLER)
+def test_a_match_whose_source_is_gone_says_so_and_is_unknown(tmp_path: Path) -> None:
+    source = folder(tmp_path / "corpus", a_txt=f"{FILLER} {STEM}")
     built(tmp_path / "index", source)
     (tmp_path / "corpus/a.txt").unlink()
     vetting = by_index([choice(), quoting(None, FILLER).__class__(id="q2", payload=Payload(kind="open", stem="x"))],
                        tmp_path / "index")  # fmt: skip
     one = verdict(vetting)
-    assert one.verdict == "drop"
-    assert "indexed, source not at hand" in one.reasons[0]
+    assert one.verdict == "unknown"
+    (reason,) = one.reasons
+    assert re.fullmatch(
+        r"8 words in a row or more, of [23]\d met in pieces, indexed, source not at hand, in .*: a.txt",
+        reason,
+    )
+    assert (one.longest_run, one.findings) == (8, 1)
     finding = vetting.findings[0]
     assert finding.snippet == "⟦indexed, source not at hand⟧"
-    assert finding.words >= 20
-    assert finding.coverage > 0.4
+    assert (finding.shard, finding.document, finding.documents) == ("a.txt", "a.txt", 1)
+    assert finding.coverage == one.coverage < 0.3
     assert any("source not at hand: No such file" in gap.reason for gap in vetting.corpora[0].unread)
     assert "source not at hand" in render(page_of(vetting, "items"))
+
+
+def test_pieces_in_several_files_that_are_gone_are_never_taken_for_a_run(tmp_path: Path) -> None:
+    words = STEM.split()
+    pieces = {
+        f"{name}_txt": " ".join(words[first : first + 10]) for name, first in (("a", 0), ("b", 3), ("c", 7))
+    }
+    source = folder(tmp_path / "corpus", **pieces)
+    built(tmp_path / "index", source)
+    assert verdict(by_index([choice()], tmp_path / "index")).verdict == "review"
+    shutil.move(source, tmp_path / "elsewhere")
+    vetting = by_index([choice()], tmp_path / "index")
+    assert verdict(vetting).verdict == "unknown"
+    (finding,) = vetting.findings
+    assert finding.shard == finding.document == "one of these 3 files: a.txt, b.txt, c.txt"
+    assert (finding.documents, finding.words >= RULES.n) == (1, True)
+    assert verdict(vetting).longest_run == 8
+
+
+def test_pieces_in_several_documents_of_a_file_that_is_gone_are_never_taken_for_a_run(tmp_path: Path) -> None:
+    words = STEM.split()
+    lines = [{"text": " ".join(words[first : first + 10])} for first in (0, 3, 7)]
+    source = folder(
+        tmp_path / "corpus", a_jsonl=b"".join(msgspec.json.encode(line) + b"\n" for line in lines)
+    )
+    built(tmp_path / "index", source)
+    (tmp_path / "corpus/a.jsonl").unlink()
+    vetting = by_index([choice()], tmp_path / "index")
+    assert verdict(vetting).verdict == "unknown"
+    (finding,) = vetting.findings
+    assert (finding.shard, finding.document, finding.documents) == ("a.jsonl", "one of 1 to 3", 1)
+
+
+def test_many_files_that_are_gone_are_named_in_part_and_counted(tmp_path: Path) -> None:
+    source = folder(tmp_path / "corpus", **{f"f{k}_txt": f"{FILLER} {k}" for k in range(8)}, g_txt=STEM)
+    built(tmp_path / "index", source)
+    shutil.rmtree(source)
+    finding = by_index([choice()], tmp_path / "index").findings[0]
+    assert finding.shard.startswith("one of these 9 files: f0.txt, f1.txt, ")
+    assert finding.shard.endswith(" and 4 more")
+
+
+def test_the_old_text_of_a_file_is_not_laid_on_another_that_is_gone(tmp_path: Path) -> None:
+    source = folder(tmp_path / "corpus", a_txt=STEM, b_txt=FILLER)
+    built(tmp_path / "index", source)
+    folder(tmp_path / "corpus", a_txt=LAW)
+    built(tmp_path / "index", source)
+    assert verdict(by_index([choice()], tmp_path / "index")).verdict == "keep"
+    (tmp_path / "corpus/b.txt").unlink()
+    vetting = by_index([choice()], tmp_path / "index")
+    assert verdict(vetting).verdict == "unknown"
+    assert vetting.findings[0].shard == "b.txt; or a file indexed beside it"
+
+
+def test_what_nobody_can_look_at_pushes_out_nothing_that_was_seen(tmp_path: Path) -> None:
+    words = STEM.split()
+    texts = {f"gone{k}_txt": f"{STEM} {FILLER * 200} {k}" for k in range(9)}
+    source = folder(tmp_path / "corpus", seen_txt=f"{FILLER * 200} {' '.join(words[:13])}", **texts)
+    built(tmp_path / "index", source)
+    for path in (tmp_path / "corpus").glob("gone*"):
+        path.unlink()
+    vetting = by_index([choice()], tmp_path / "index")
+    one = verdict(vetting)
+    assert one.verdict == "drop"
+    assert one.longest_run == 13
+    assert one.reasons[0].startswith("13 words in a row in ")
+    assert any("source not at hand" in reason for reason in one.reasons[1:])
 
 
 @pytest.mark.parametrize("how", ["gone", "longer", "other bytes"])
@@ -295,6 +368,20 @@ def test_boilerplate_whose_source_is_gone_is_boilerplate_still(tmp_path: Path) -
     with ThreadPoolExecutor(1) as executor:
         vetting = vetted([choice()], [], RULES, executor=executor, lookup=lookup, phrases=[STEM])
     assert verdict(vetting).verdict == "keep"
+
+
+def test_boilerplate_whose_source_is_gone_excuses_no_other_words(tmp_path: Path) -> None:
+    words = STEM.split()
+    text = f"{' '.join(words[:16])} {FILLER} {' '.join(words[18:])}"
+    source = folder(tmp_path / "corpus", a_txt=text)
+    built(tmp_path / "index", source)
+    (tmp_path / "corpus/a.txt").unlink()
+    lookup = Lookup.open([tmp_path / "index"])
+    with ThreadPoolExecutor(1) as executor:
+        vetting = vetted(
+            [choice()], [], RULES, executor=executor, lookup=lookup, phrases=[" ".join(words[:16])]
+        )
+    assert verdict(vetting).verdict == "unknown"
 
 
 def test_what_was_unread_when_it_was_indexed_makes_verdicts_unknown(tmp_path: Path) -> None:
@@ -657,5 +744,5 @@ def test_text_that_breaks_off_when_it_is_read_again_is_not_at_hand(tmp_path: Pat
     path.write_bytes(content)
     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
     vetting = by_index([choice()], tmp_path / "index")
-    assert verdict(vetting).verdict == "drop"
+    assert verdict(vetting).verdict == "unknown"
     assert "source not at hand" in verdict(vetting).reasons[0]

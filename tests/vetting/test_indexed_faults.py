@@ -126,5 +126,5 @@ def test_text_that_is_no_longer_on_its_server_is_not_at_hand_never_kept(
     (source,) = open_index(place).sources()
     assert absence(source)
     found, shown = verdict_of(place)
-    assert (found.verdict, shown) == ("drop", "⟦indexed, source not at hand⟧")
+    assert (found.verdict, shown) == ("unknown", "⟦indexed, source not at hand⟧")
     assert MANIFEST in files_of(place)

@@ -24,18 +24,22 @@ from lacre.errors import LacreError
 from lacre.overlap.index import ItemIndex
 from lacre.overlap.kernel import GRAM
 from lacre.overlap.rarity import rarity
-from lacre.overlap.runs import Scratch, buffers, covered, item_words, runs
+from lacre.overlap.runs import Scratch, buffers, runs
 from lacre.overlap.sheets import Sheets
 from lacre.overlap.winnow import REACH, ItemGrams, item_grams, reach
-from lacre.vetting.evidence import NOT_AT_HAND, DocumentKey, Excerpt, Found, Gathering, Place
+from lacre.vetting.evidence import NOT_AT_HAND, Found, Gathering, Place
+from lacre.vetting.indexed_unseen import Gone, unseen
 from lacre.vetting.progress import Progress
 from lacre.vetting.readings import Reading, reading_of_corpus
 from lacre.vetting.scan import Corpus
 
 
 class _Work(NamedTuple):
-    """A shard that may hold items: the documents to look at, and the grams that were met in their blocks."""
+    """A shard that may hold items, by its number in its segment: the documents to look at, and the grams that were met
+    in their blocks."""
 
+    segment: Segment
+    number: int
     source: Source
     block_bytes: int
     stretches: list[Stretch]
@@ -177,7 +181,7 @@ def candidates(index: Index, grams: ItemGrams) -> list[_Work]:
         for number, stretches in by_source.items():
             source = segment.facts.sources[number]
             met = _met(segment, number, hits.which, hits.blocks)
-            found.append(_Work(source, segment.facts.block_bytes, stretches, *met))
+            found.append(_Work(segment, number, source, segment.facts.block_bytes, stretches, *met))
     return found
 
 
@@ -234,19 +238,30 @@ def _corpus(
 ) -> Corpus:
     """One corpus of an index: how much of it was indexed, what was found, what could not be read again."""
     found = Found()
+    gone: list[Gone] = []
     remarks = [Unread(where=str(one.folder), reason=_said(one), bytes=0)]
     for job, result in results:
         if job.source.shard.corpus != name:
             continue
         found.merge(result.found)
         if result.failure:
-            found.add(_unseen(index, grams, job))
+            gone.append(Gone(job.segment, job.number, job.which, job.blocks))
             reason = f"{NOT_AT_HAND}: {result.failure}"
             remarks.append(Unread(where=job.source.shard.path, reason=reason, bytes=0))
+    _add_unseen(found, unseen(index, grams, gone))
     left_out = next(record.left_out for record in one.manifest.corpora if record.corpus == name)
     sources = [source for source in one.sources() if source.shard.corpus == name]
     listing = Listing(shards=tuple(source.shard for source in sources), left_out=(*left_out, *remarks))
     return Corpus(reading_of_corpus(name, listing, [_reading(source) for source in sources]), found)
+
+
+def _add_unseen(found: Found, places: dict[int, list[Place]]) -> None:
+    """Put what nobody could look at beside what was seen: it pushes none of that out, and adds no document to it."""
+    for item, unseen_places in places.items():
+        key = item, False
+        found.documents[key] = max(1, found.documents[key])
+        for place in unseen_places:
+            found.places[key].setdefault(place.key, []).append(place)
 
 
 def _said(one: Index) -> str:
@@ -271,69 +286,4 @@ def _reading(source: Source) -> Reading:
         unread_places=source.unread_places,
         unread_bytes=source.unread_bytes,
         incomplete=(source.shard.path,) if source.incomplete else (),
-    )
-
-
-def _unseen(index: ItemIndex, grams: ItemGrams, job: _Work) -> list[Place]:
-    """What the fingerprints alone say of a shard that cannot be read again: the longest chain of grams of each item.
-
-    Grams of one item that were met in one block and overlap make a chain. Where a chain has 13 words, a run of 13
-    stands there but for chance; a shorter one may be part of such a run.
-    """
-    order = np.argsort(grams.which, kind="stable")
-    bounds = np.searchsorted(grams.which[order], np.arange(grams.hashes.size + 1))
-    pieces: dict[tuple[int, int], set[tuple[int, int]]] = {}
-    for gram, block in zip(job.which.tolist(), job.blocks.tolist(), strict=True):
-        places = grams.places[order[bounds[gram] : bounds[gram + 1]]]
-        owners = index.owners[np.searchsorted(index.begins, places, side="right") - 1]
-        first, last = item_words(index, places, np.full(places.size, GRAM, np.int64))
-        for item, low, high in zip(owners.tolist(), first.tolist(), last.tolist(), strict=True):
-            head = index.sheets.words_of(item)[0]
-            if low < high and index.sheets.lettered[head + low : head + high].any():
-                pieces.setdefault((item, block), set()).add((low, high))
-    best: dict[int, list[tuple[int, int]]] = {}
-    for (item, _), spans in sorted(pieces.items()):
-        chains = _chains(sorted(spans))
-        if item not in best or _longest(chains) > _longest(best[item]):
-            best[item] = chains
-    return [_place(index, job.source, item, chains) for item, chains in best.items()]
-
-
-def _chains(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Overlapping [first, last) spans made one; they come sorted."""
-    chains: list[tuple[int, int]] = []
-    for low, high in spans:
-        if chains and low < chains[-1][1]:
-            chains[-1] = (chains[-1][0], max(chains[-1][1], high))
-        else:
-            chains.append((low, high))
-    return chains
-
-
-def _longest(chains: Sequence[tuple[int, int]]) -> int:
-    return max(high - low for low, high in chains)
-
-
-def _place(index: ItemIndex, source: Source, item: int, chains: Sequence[tuple[int, int]]) -> Place:
-    """A place of which nothing is known but the words of the item."""
-    shard = source.shard
-    first, last = max(chains, key=lambda chain: (chain[1] - chain[0], -chain[0]))
-    low, high = index.sheets.presented(item)
-    size = max(1, high - low)
-    return Place(
-        item=item,
-        sentence=False,
-        shard=shard.path,
-        document=shard.path,
-        key=DocumentKey(shard.path, (shard.row_groups or shard.span or (0, 0))[0], 0),
-        start=0,
-        end=0,
-        first=first,
-        last=last,
-        score=1.0,
-        coverage=round(min(size, covered(chains)) / size, 4),
-        excerpt=Excerpt("", NOT_AT_HAND, ""),
-        around=b"",
-        near=((first, last),),
-        at_hand=False,
     )

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from lacre.overlap.index import ItemIndex
+from lacre.overlap.kernel import GRAM
 from lacre.overlap.runs import same_accents
 from lacre.overlap.sheets import Sheets
 from lacre.registry.rules import VettingRules
@@ -191,12 +192,18 @@ def _weigh_run(bench: _Bench, place: Place, found: Stretches) -> tuple[Decision,
 
 
 def _weigh_unseen(place: Place, found: Stretches, rules: VettingRules) -> tuple[Decision, str]:
-    """A match that nobody can look at: dropped when 13 words of the item were met, else nothing is known."""
+    """A match that nobody can look at: pieces of eight words, of which no index tells how they belong together."""
     if found.fresh < rules.review_from and found.approved:
         return "keep", f"{place.words} words, approved boilerplate, {NOT_AT_HAND},"
-    if found.own >= rules.n:
-        return "drop", f"{place.words} words in a row, {NOT_AT_HAND},"
-    return "unknown", f"{place.words} words in a row or more, {NOT_AT_HAND},"
+    why = f"{_sure(place)} words in a row or more"
+    if place.words > GRAM:
+        why += f", of {place.words} met in pieces"
+    return "unknown", f"{why}, {NOT_AT_HAND},"
+
+
+def _sure(place: Place) -> int:
+    """Words in a row that are sure to stand there: of a text that nobody could look at, one gram of the index."""
+    return place.words if place.at_hand else min(place.words, GRAM)
 
 
 def _weigh_sentence(bench: _Bench, place: Place, found: Stretches) -> tuple[Decision, str]:
@@ -266,7 +273,7 @@ def _verdict(
         item=index.sheets.items[item].item,
         verdict=decision,
         reasons=tuple(dict.fromkeys(reasons)),
-        longest_run=max((finding.words for finding in findings if finding.check == "overlap"), default=0),
+        longest_run=max((_sure(j.place) for j in judged if not j.place.sentence), default=0),
         coverage=max((finding.coverage for finding in findings), default=0.0),
         findings=len(judged),
     )
