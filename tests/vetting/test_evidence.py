@@ -16,7 +16,7 @@ from lacre.corpora.sources import shards
 from lacre.overlap.index import ItemIndex, index_items
 from lacre.overlap.runs import Scratch, runs
 from lacre.registry.verdicts import Finding
-from lacre.vetting.evidence import KEPT, PLACES, Gathering, Place
+from lacre.vetting.evidence import KEPT, PLACES, REACH, Gathering, Place
 from lacre.vetting.presented import presented
 
 
@@ -126,6 +126,29 @@ def test_matches_of_other_words_inside_a_long_match_do_not_hide_its_second_view(
     assert [(p.start, p.end, p.first, p.last) for p in cut] == [
         (p.start, p.end, p.first, p.last) for p in whole
     ]
+
+
+def test_a_match_is_told_with_the_words_of_the_item_that_stand_near_it(tmp_path: Path) -> None:
+    words = [f"palavra{number}" for number in range(60)]
+    index = index_items(
+        [presented(choice(stem=" ".join(words)))],
+        min_words=RULES.short_min_words,
+        min_bits=RULES.short_min_bits,
+        rare_min_words=RULES.rare_min_words,
+    )
+    one, other = " ".join(words[:9]), " ".join(words[50:59])
+    far = FILLER * (REACH // len(FILLER.encode()) + 2)
+    first, second = (0, 9), (50, 59)
+    for text, near in (
+        (f"{one}. {other}", [(first, second), (first, second)]),
+        (
+            f"{one}. {other}. {far}{one}. {far}{other}",
+            [(first, second), (first, second), (first,), (second,)],
+        ),
+    ):
+        path = tmp_path / "near.txt"
+        path.write_text(text, encoding="utf-8")
+        assert [place.near for place in places(index, path, 4 << 20)] == near
 
 
 def test_decomposed_names_of_files_and_ids_stay_as_they_are(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numba import njit
 
 _LATIN_OTHER = 255
@@ -151,3 +152,56 @@ def word_places(  # pragma: no cover - compiled
         ends[count] = last - low
         count += 1
     return count
+
+
+@njit(cache=True, nogil=True, boundscheck=False)
+def _first_not_below(values: Any, low: Any, high: Any, wanted: Any) -> Any:  # pragma: no cover - compiled
+    """The first of ``values[low:high]``, which rise, that is ``wanted`` or more; ``high`` where none is."""
+    while low < high:
+        middle = (low + high) // 2
+        if values[middle] < wanted:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@njit(cache=True, nogil=True, boundscheck=False)
+def places_between(  # pragma: no cover - compiled
+    buf: Any, offsets: Any, folding: Any, chunks: Any, heads: Any, wanted: Any, starts: Any, ends: Any
+) -> None:
+    """Byte spans, each in its document, of the words wanted.
+
+    ``wanted``: rows (document, first word, one past the last), sorted; every row's words go behind those of the row
+    before in ``starts`` and ``ends``. ``chunks`` and ``heads`` are as :func:`lacre.overlap.kernel.scan` leaves them.
+    Where the kernel must be asked the starts are -1.
+    """
+    room_starts, room_ends = np.empty(1 << 13, np.int64), np.empty(1 << 13, np.int64)
+    document = low = high = size = -1  # words [low, high) of the document are at hand
+    out = 0
+    for k in range(wanted.shape[0]):
+        first, last = wanted[k, 1], wanted[k, 2]
+        if wanted[k, 0] != document or first < low or last > high:
+            document = wanted[k, 0]
+            head, tail = heads[document], heads[document + 1]
+            # A chunk may end inside a word: begin behind one that ends before the first word wanted.
+            begin = max(head, _first_not_below(chunks[1], head, tail, first) - 1)
+            finish = min(_first_not_below(chunks[1], head, tail, last), tail - 1)
+            at, stop = chunks[0, begin], chunks[0, finish]
+            room = 2 * (stop - at) + 128
+            if room > room_starts.size:
+                room_starts, room_ends = np.empty(room, np.int64), np.empty(room, np.int64)
+            size = word_places(
+                buf, offsets[document], at, stop, offsets[document + 1], folding, room_starts, room_ends
+            )
+            # Numbered from the end, where a word may be cut: one cut at the beginning may have nothing left
+            # behind the cut.
+            high = chunks[1, finish]
+            low = high + chunks[2, finish] - size
+        if size < 0:
+            starts[out : out + last - first] = -1
+            document = -1
+        else:
+            starts[out : out + last - first] = room_starts[first - low : last - low]
+            ends[out : out + last - first] = room_ends[first - low : last - low]
+        out += last - first

@@ -7,16 +7,17 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import accumulate, groupby
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from lacre.overlap.kernel import CHUNK, GROWTH, PAD, STRIDE, scan, spans_between
-from lacre.overlap.places import word_places
+from lacre.overlap.gathered import ABSENT, UNSURE, joined, whole_sentences
+from lacre.overlap.kernel import CHUNK, GROWTH, PAD, STRIDE, scan
 from lacre.overlap.rarest import align
 from lacre.overlap.sheets import wide
+from lacre.overlap.spans import Rows, Spans
 from lacre.overlap.table import fold_table
 from lacre.text import exact, words
 
@@ -143,9 +144,18 @@ def runs(index: ItemIndex, text: pa.LargeStringArray, scratch: Scratch, *, align
     if not len(text):
         return Scanned([], 0)
     raw, total = kernel_runs(index, pages, scratch)
-    found: list[Run] = []
-    for document, pieces, likely in _by_document(index, raw):
-        found += _document_runs(index, Page(pages, document, scratch), pieces, likely, align_from)
+    if not len(raw):
+        return Scanned([], total)
+    spans = Spans(pages, scratch)
+    pieces = _pieces(index, raw)
+    edges = spans.of(pieces.found[:, (0, 2, 3)])
+    found = [
+        Run(item, document, first, last, start, end, 1.0, False)
+        for (document, item, _, _, first, last), (start, end) in zip(
+            pieces.found.tolist(), edges.tolist(), strict=True
+        )
+    ]
+    found += _sentences(index, pieces, _likely(index, raw, pieces, spans), spans, align_from)
     return Scanned(sorted(found), total)
 
 
@@ -201,67 +211,47 @@ def word_runs(index: ItemIndex, pages: Buffers, scratch: Scratch) -> WordRuns:
     Where there is one document, ``scratch.words[0]`` holds the hashes of its words afterwards, from PAD on.
     """
     raw, total = kernel_runs(index, pages, scratch)
-    return WordRuns(
-        [
-            WordRun(piece.item, piece.first, piece.last)
-            for _, pieces, _ in _by_document(index, raw)
-            for piece in _merged(pieces)
-            if _counts(index.sheets, piece)
-        ],
-        total,
-    )
+    found = _pieces(index, raw).found
+    return WordRuns([WordRun(*piece) for piece in found[:, [1, 4, 5]].tolist()], total)
 
 
-class _Piece(NamedTuple):
-    """Words [at, until) of a document that are words [first, last) of an item."""
+class _Pieces(NamedTuple):
+    """Words [at, until) of a document that are words [first, last) of an item.
 
-    item: int
-    at: int
-    until: int
-    first: int
-    last: int
+    Attributes:
+        rows: (document, item, at, until, first, last), sorted, as the kernel gave them; ``places``: where the first
+            of their words stands in the sequences.
+        found: the same, those that go on from one another made one, without those that do not count.
+    """
 
-
-class _Likely(NamedTuple):
-    """An item whose rarest sentence seems to begin at word ``at`` of a document."""
-
-    item: int
-    at: int
+    rows: Rows
+    places: Rows
+    found: Rows
 
 
-def _by_document(
-    index: ItemIndex, raw: npt.NDArray[np.int64]
-) -> Iterator[tuple[int, list[_Piece], list[_Likely]]]:
-    """The kernel's rows as pieces and likely sentences, one document after another."""
-    owners = index.owners[np.searchsorted(index.begins, raw[:, 3], side="right") - 1].astype(np.int64)
-    is_run = raw[:, 2] >= 0
-    pieces: dict[int, list[_Piece]] = defaultdict(list)
-    for document, *piece in _pieces(index, raw[is_run], owners[is_run]).tolist():
-        pieces[document].append(_Piece(*piece))
-    sentences: dict[int, list[_Likely]] = defaultdict(list)
-    rows = np.column_stack([raw[~is_run, 0], owners[~is_run], raw[~is_run, 1]])
-    for document, *likely in np.unique(rows, axis=0).tolist():
-        sentences[document].append(_Likely(*likely))
-    for document in sorted({*pieces, *sentences}):
-        yield document, pieces[document], sentences[document]
-
-
-def _pieces(
-    index: ItemIndex, rows: npt.NDArray[np.int64], owners: npt.NDArray[np.int64]
-) -> npt.NDArray[np.int64]:
-    """(document, item, at, until, first, last) of each run, without those that another of the item covers."""
-    first, last = item_words(index, rows[:, 3], rows[:, 2] - rows[:, 1])
+def _pieces(index: ItemIndex, raw: Rows) -> _Pieces:
+    """The runs among the kernel's rows, without those that another of the item covers."""
+    raw = raw[raw[:, 2] >= 0]
+    number = np.searchsorted(index.begins, raw[:, 3], side="right") - 1
+    owners = index.owners[number].astype(np.int64)
+    first, last = item_words(index, raw[:, 3], raw[:, 2] - raw[:, 1])
     # Of two readings of the same words (is "a" a letter or a word?) the one with more of the item comes first.
-    order = np.lexsort((first, first - last, -rows[:, 2], rows[:, 1], owners, rows[:, 0]))
-    table = np.column_stack([rows[:, 0], owners, rows[:, 1], rows[:, 2], first, last])[order]
-    if not len(table):
-        return table
-    group = np.cumsum(np.r_[True, (table[1:, :2] != table[:-1, :2]).any(axis=1)])
+    order = np.lexsort((first, first - last, -raw[:, 2], raw[:, 1], owners, raw[:, 0]))
+    rows = np.column_stack([raw[:, 0], owners, raw[:, 1], raw[:, 2], first, last])[order]
+    if not len(rows):
+        return _Pieces(rows, raw[:, 3], rows)
+    group = np.cumsum(np.r_[True, (rows[1:, :2] != rows[:-1, :2]).any(axis=1)])
     # Document words are far fewer than 2^40: one running maximum serves all groups.
-    reach = np.maximum.accumulate(table[:, 3] + (group << 40))
-    covered_by = np.r_[-1, reach[:-1]]
-    kept: npt.NDArray[np.int64] = table[table[:, 3] + (group << 40) > covered_by]
-    return kept
+    until = rows[:, 3] + (group << 40)
+    is_kept = until > np.r_[-1, np.maximum.accumulate(until)[:-1]]
+    rows, order = rows[is_kept], order[is_kept]
+    sheets = index.sheets
+    # What each sequence needs stands in front of it: eight words, or a shorter item whole.
+    needs = index.table.base[index.begins[number[order]] - 1].astype(np.int64)
+    heads = sheets.word_of_field[sheets.field_of_item[rows[:, 1]]]
+    found = np.empty_like(rows)
+    made = joined(rows, needs, heads, sheets.lettered, found)
+    return _Pieces(rows, raw[order, 3], found[:made])
 
 
 def item_words(
@@ -284,165 +274,148 @@ def item_words(
     return first, last
 
 
-class Page:
-    """One document of a batch, with the byte spans of those of its words that are asked for.
+class _Likely(NamedTuple):
+    """A rarest sentence that seems to stand in a document.
 
-    Spans cost several times the reading itself, so only the chunks around a match are read for them: the scan noted
-    which word each chunk ends in. ``scratch`` must be as the scan of the batch left it.
+    Attributes:
+        first: its first word in the item; ``size``: its words.
+        at: the word of the document where it begins, if runs cover it; else ABSENT or UNSURE, see
+            :func:`lacre.overlap.gathered.whole_sentences`.
+        length: the words of the document.
+        begin, end: the runs of the item in the document.
+        places: the words of the document where it may begin, rising.
     """
 
-    def __init__(self, pages: Buffers, document: int, scratch: Scratch) -> None:
-        self.document = document
-        self.data = pages.data
-        self.low, self.high = int(pages.offsets[document]), int(pages.offsets[document + 1])
-        steps = slice(int(scratch.heads[document]), int(scratch.heads[document + 1]))
-        self.places, self.counts, self.cut = scratch.chunks[:, steps]
-        self.first = self.last = 0  # the words whose spans are at hand
-        self.starts = self.ends = np.empty(0, np.int64)
+    document: int
+    item: int
+    first: int
+    size: int
+    at: int
+    length: int
+    begin: int
+    end: int
+    places: list[int]
 
-    @property
-    def size(self) -> int:
-        """The number of words."""
-        return int(self.counts[-1])
 
-    def text(self, start: int, end: int) -> str:
-        """The text between two byte offsets."""
-        return self.content(start, end).decode("utf-8", "replace")
+def _likely(index: ItemIndex, raw: Rows, pieces: _Pieces, spans: Spans) -> list[_Likely]:
+    """The sentences among the kernel's rows, by document and item."""
+    raw = raw[raw[:, 2] < 0]
+    if not len(raw):
+        return []
+    owners = index.owners[np.searchsorted(index.begins, raw[:, 3], side="right") - 1].astype(np.int64)
+    rows = np.column_stack([raw[:, 0], owners, raw[:, 1]])[np.lexsort((raw[:, 1], owners, raw[:, 0]))]
+    begins = np.flatnonzero(np.r_[True, (rows[1:, :2] != rows[:-1, :2]).any(axis=1)])
+    documents, items = rows[begins, 0], rows[begins, 1]
+    sheets = index.sheets
+    sentences = [index.sentences[item] for item in items.tolist()]
+    edges = np.array([(s.first, s.last) for s in sentences if s is not None], np.int64)
+    wanted = np.column_stack(
+        [
+            edges[:, 0] - sheets.word_of_field[sheets.field_of_item[items]],
+            edges[:, 0],
+            edges[:, 1] - edges[:, 0],
+            spans.sizes(documents),
+            *_range(pieces.found, documents, items),
+            *_range(pieces.rows, documents, items),
+        ]
+    )
+    at = np.empty(len(wanted), np.int64)
+    every, bounds = rows[:, 2].tolist(), [*begins.tolist(), len(rows)]
+    places = [every[low:high] for low, high in pairwise(bounds)]
+    whole_sentences(wanted, pieces.found, pieces.rows, pieces.places, index.table.sequence, sheets.hashes, at)
+    columns = (documents, items, wanted[:, 0], wanted[:, 2], at, wanted[:, 3], wanted[:, 4], wanted[:, 5])
+    return [_Likely(*row) for row in zip(*(column.tolist() for column in columns), places, strict=True)]
 
-    def content(self, start: int, end: int) -> bytes:
-        """The bytes between two byte offsets."""
-        return self.data[self.low + start : self.low + end].tobytes()
 
-    def span(self, first: int, last: int) -> tuple[int, int]:
-        """The byte span of words [first, last)."""
-        if not self.first <= first < last <= self.last:
-            self._read(first, last)
-        return int(self.starts[first - self.first]), int(self.ends[last - 1 - self.first])
+def _range(rows: Rows, documents: Rows, items: Rows) -> tuple[Rows, Rows]:
+    """First and one past the last of the sorted rows of each (document, item)."""
+    keys, wanted = rows[:, 0] << 32 | rows[:, 1], documents << 32 | items
+    return np.searchsorted(keys, wanted), np.searchsorted(keys, wanted, side="right")
 
-    def words(self, first: int, last: int) -> list[str]:
-        """Words [first, last) as written."""
-        begin, finish = self.span(first, last)
-        content = self.content(begin, finish)
-        here = slice(first - self.first, last - self.first)
-        spans = zip((self.starts[here] - begin).tolist(), (self.ends[here] - begin).tolist(), strict=True)
-        return [content[start:end].decode("utf-8", "replace") for start, end in spans]
 
-    def _read(self, first: int, last: int) -> None:
-        """Read the spans of the chunks that hold words [first, last) and a few around them."""
-        first, last = max(0, first - MARGIN), min(self.size, last + MARGIN)
-        # A chunk may end inside a word: begin behind one that ends before the first word wanted.
-        begin = max(0, int(self.counts.searchsorted(first)) - 1)
-        finish = min(int(self.counts.searchsorted(last)), len(self.counts) - 1)
-        at, stop = int(self.places[begin]), int(self.places[finish])
-        self.starts, self.ends = self._places(at, stop)
-        # Numbered from the end: a word cut at the beginning may have nothing left behind the cut.
-        self.last = int(self.counts[finish]) + int(self.cut[finish])
-        self.first = self.last - self.starts.size
+def _sentences(
+    index: ItemIndex, pieces: _Pieces, likely: Sequence[_Likely], spans: Spans, align_from: float
+) -> list[Run]:
+    """The rarest sentences that stand in the documents: word by word, or else aligned."""
+    if not likely:
+        return []
+    likely = [_looked_at(index, pieces, one, spans) if one.at == UNSURE else one for one in likely]
+    whole = [one for one in likely if one.at >= 0]
+    edges = np.array([(one.document, one.at, one.at + one.size) for one in whole], np.int64)
+    found = [
+        Run(one.item, one.document, one.first, one.first + one.size, start, end, 1.0, True)
+        for one, (start, end) in zip(whole, spans.of(edges.reshape(-1, 3)).tolist(), strict=True)
+    ]
+    return found + _aligned(index, [one for one in likely if one.at == ABSENT], spans, align_from)
 
-    def _places(self, at: int, stop: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """Where the words of bytes [at, stop) of the data start and end, in the document."""
-        room = 2 * (stop - at) + 128
-        starts, ends = np.empty(room, np.int64), np.empty(room, np.int64)
-        table = fold_table()
-        count = word_places(self.data, self.low, at, stop, self.high, tuple(table), starts, ends)
-        if count < 0:
-            words, letters = np.empty(room, np.uint64), np.empty(GROWTH * (stop - at) + 128, np.uint8)
-            count = spans_between(
-                self.data,
-                np.uint64(self.low),
-                np.uint64(at),
-                np.uint64(stop),
-                np.uint64(self.high),
-                table.entries,
-                table.parts,
-                letters,
-                wide(letters),
-                words,
-                starts,
-                ends,
-                0,
+
+def _looked_at(index: ItemIndex, pieces: _Pieces, one: _Likely, spans: Spans) -> _Likely:
+    """The same with the word where the sentence begins, where the words say so."""
+    sentence = index.sentences[one.item]
+    for _, _, at, _, first, last in pieces.found[one.begin : one.end].tolist():
+        begin = at + one.first - first
+        if first > one.first or one.first + one.size > last or begin + one.size > one.length:
+            continue
+        starts, ends, _ = spans.words(np.array([[one.document, begin, begin + one.size]], np.int64))
+        folded = _folded(spans.pages, one.document, starts.tolist(), ends.tolist())
+        if sentence is not None and " ".join(folded) == sentence.folded:
+            return one._replace(at=begin)
+    return one._replace(at=ABSENT)
+
+
+def _folded(pages: Buffers, document: int, starts: list[int], ends: list[int]) -> list[str]:
+    """The folded forms of neighbouring words of a document."""
+    low, shift = int(pages.offsets[document]), starts[0]
+    content = pages.data[low + shift : low + ends[-1]].tobytes()
+    return [fold_word(content[start - shift : end - shift]) for start, end in zip(starts, ends, strict=True)]
+
+
+def _aligned(index: ItemIndex, likely: Sequence[_Likely], spans: Spans, align_from: float) -> list[Run]:
+    """The sentences that align well enough; of those of an item that lie over each other the best."""
+    windows = [(one, low, high) for one in likely for low, high in _windows(one)]
+    if not windows:
+        return []
+    wanted = np.array([(one.document, low, high) for one, low, high in windows], np.int64)
+    starts, ends, begins = (column.tolist() for column in spans.words(wanted))
+    found: dict[tuple[int, int], list[Run]] = defaultdict(list)
+    for (one, low, high), begin in zip(windows, begins, strict=True):
+        here = slice(begin, begin + high - low)
+        folded = _folded(spans.pages, one.document, starts[here], ends[here])
+        fit = _fit(index.sentences[one.item], folded)
+        if fit is not None and fit.score >= align_from:
+            start, end = starts[begin + fit.first], ends[begin + fit.last - 1]
+            found[one.document, one.item].append(
+                Run(one.item, one.document, one.first, one.first + one.size, start, end, fit.score, True)
             )
-        return starts[:count], ends[:count]
+    return [run for together in found.values() for run in _apart(together)]
 
 
-def _document_runs(
-    index: ItemIndex, page: Page, pieces: list[_Piece], likely: list[_Likely], align_from: float
-) -> Iterator[Run]:
-    overlaps: dict[int, list[_Piece]] = defaultdict(list)
-    for piece in _merged(pieces):
-        if _counts(index.sheets, piece):
-            overlaps[piece.item].append(piece)
-            start, end = page.span(piece.at, piece.until)
-            yield Run(piece.item, page.document, piece.first, piece.last, start, end, 1.0, False)
-    best: list[Run] = []
-    for item, places in groupby(likely, key=lambda place: place.item):
-        whole = _whole_sentence(index, page, overlaps[item])
-        found = [whole] if whole else [_aligned(index, page, item, at, align_from) for at in _spaced(places)]
-        best += [run for run in found if run is not None and run.score >= align_from]
-    yield from _apart(best)
-
-
-def _spaced(places: Iterable[_Likely]) -> Iterator[int]:
-    """Where a sentence may begin, without those that the alignment around the one before reaches."""
+def _windows(one: _Likely) -> Iterator[tuple[int, int]]:
+    """Words [low, high) about where a sentence may stand, without those that the alignment before reaches."""
     reached = -1
-    for place in places:
-        if place.at > reached:
-            yield place.at
-            reached = place.at + MARGIN // 2
+    for at in one.places:
+        if at > reached:
+            yield max(0, at - MARGIN), min(one.length, at + one.size + MARGIN)
+            reached = at + MARGIN // 2
 
 
-def _merged(pieces: list[_Piece]) -> list[_Piece]:
-    """Pieces that go on from one another, in the document and in the item, made one."""
-    merged: list[_Piece] = []
-    for piece in sorted(pieces):
-        for k in range(len(merged) - 1, max(-1, len(merged) - 9), -1):
-            other = merged[k]
-            goes_on = piece.item == other.item and piece.at <= other.until
-            if goes_on and other.first <= piece.first <= other.last and piece.last > other.last:
-                merged[k] = other._replace(until=max(other.until, piece.until), last=piece.last)
-                break
-        else:
-            merged.append(piece)
-    return merged
+class _Fit(NamedTuple):
+    """How alike a sentence and words [first, last) of some are, 0 to 1."""
+
+    score: float
+    first: int
+    last: int
 
 
-def _counts(sheets: Sheets, piece: _Piece) -> bool:
-    """Whether a run is long enough (eight words, or a shorter item whole) and has a letter in it."""
-    low, _ = sheets.words_of(piece.item)
-    begin, finish = sheets.presented(piece.item)
-    long_enough = piece.last - piece.first >= min(8, finish - begin)
-    return long_enough and bool(sheets.lettered[low + piece.first : low + piece.last].any())
-
-
-def _whole_sentence(index: ItemIndex, page: Page, pieces: list[_Piece]) -> Run | None:
-    """The rarest sentence where a run covers it word by word, which spares the alignment."""
-    for piece in pieces:
-        sentence = index.sentences[piece.item]
-        low, _ = index.sheets.words_of(piece.item)
-        if sentence is None:
-            continue
-        first, last = sentence.first - low, sentence.last - low
-        at = piece.at + first - piece.first
-        if not piece.first <= first < last <= piece.last or at + last - first > page.size:
-            continue
-        start, end = page.span(at, at + last - first)
-        # Option letters and joined compounds shift the words behind them: look before trusting the arithmetic.
-        # Most copies are the same to the byte, which tells as much and costs less.
-        if (
-            page.content(start, end) == _as_written(index.sheets, sentence)
-            or " ".join(fold_word(word) for word in page.words(at, at + last - first)) == sentence.folded
-        ):
-            return Run(piece.item, page.document, first, last, start, end, 1.0, True)
-    return None
-
-
-def _as_written(sheets: Sheets, sentence: Sentence) -> bytes:
-    """The bytes of a sentence in its item; none where it goes over several fields."""
-    at = sheets.field_at(sentence.first)
-    if sentence.last > int(sheets.word_of_field[at + 1]):
-        return b""
-    start, end = int(sheets.starts[sentence.first]), int(sheets.ends[sentence.last - 1])
-    return sheets.fields[at].text.encode()[start:end]
+def _fit(sentence: Sentence | None, folded: list[str]) -> _Fit | None:
+    """Where among the words the sentence fits best."""
+    if sentence is None:
+        return None
+    found = align(sentence.folded, " ".join(folded))
+    edges = list(accumulate((len(word) + 1 for word in folded), initial=0))
+    first = bisect_right(edges, found.start) - 1
+    last = min(bisect_left(edges, found.end), len(folded))
+    return _Fit(round(found.score, 4), first, last) if first < last else None
 
 
 def _apart(found: Iterable[Run]) -> list[Run]:
@@ -454,32 +427,10 @@ def _apart(found: Iterable[Run]) -> list[Run]:
     return kept
 
 
-def _aligned(index: ItemIndex, page: Page, item: int, at: int, align_from: float) -> Run | None:
-    sentence = index.sentences[item]
-    if sentence is None:
-        return None
-    size = sentence.last - sentence.first
-    low = max(0, at - MARGIN)
-    high = min(page.size, at + size + MARGIN)
-    folded = [fold_word(word) for word in page.words(low, high)]
-    found = align(sentence.folded, " ".join(folded))
-    score = round(found.score, 4)
-    if score < align_from:
-        return None
-    edges = list(accumulate((len(word) + 1 for word in folded), initial=0))
-    first = bisect_right(edges, found.start) - 1
-    last = min(bisect_left(edges, found.end), len(folded))
-    if last <= first:
-        return None
-    start, end = page.span(low + first, low + last)
-    head = index.sheets.words_of(item)[0]
-    return Run(item, page.document, sentence.first - head, sentence.last - head, start, end, score, True)
-
-
 @lru_cache(maxsize=1 << 14)
-def fold_word(source: str) -> str:
-    """The folded form of one word as written."""
-    return "".join(word.folded for word in words(source))
+def fold_word(source: bytes) -> str:
+    """The folded form of one word as written, in UTF-8."""
+    return "".join(word.folded for word in words(source.decode("utf-8", "replace")))
 
 
 def same_accents(sheets: Sheets, first: int, last: int, text: str) -> bool:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from lacre.corpora.batches import Shard, TextBatch
 from lacre.overlap.runs import Run, buffers, covered
@@ -87,22 +86,6 @@ class Found:
         self.documents: dict[tuple[int, bool], int] = defaultdict(int)
         self.places: dict[tuple[int, bool], dict[DocumentKey, list[Place]]] = defaultdict(dict)
 
-    def add(self, places: Iterable[Place]) -> None:
-        """Take in the places of whole documents: every document only once."""
-        by_document: dict[tuple[int, bool], dict[DocumentKey, list[Place]]] = defaultdict(
-            lambda: defaultdict(list)
-        )
-        for place in places:
-            by_document[place.item, place.sentence][place.key].append(place)
-        for key, documents in by_document.items():
-            self.documents[key] += len(documents)
-            self.places[key] = _best({**self.places[key], **documents})
-
-    def admits(self, item: int, sentence: bool, rank: Rank) -> bool:
-        """Whether a document whose best place ranks so would be kept."""
-        kept = self.places[item, sentence]
-        return len(kept) < KEPT or rank < max(min(p.rank() for p in places) for places in kept.values())
-
     def merge(self, other: Found) -> None:
         """Take in what was found in other shards of the same corpus."""
         for key, count in other.documents.items():
@@ -125,7 +108,7 @@ class _Match(NamedTuple):
     run: Run
     start: int
     end: int
-    page: npt.NDArray[np.uint8] | None
+    page: memoryview | None
     excerpt: Excerpt = Excerpt("", "", "")
     around: bytes = b""
 
@@ -133,14 +116,40 @@ class _Match(NamedTuple):
         """The same match with its excerpt and what is around it, and without the page."""
         if self.page is None:
             return self
-        page, start, end = self.page, self.run.start, self.run.end
-        excerpt = Excerpt(
-            _text(page[max(0, start - AROUND) : start].tobytes()),
-            _text(page[start:end].tobytes()),
-            _text(page[end : end + AROUND].tobytes()),
+        return _Match(
+            self.run, self.start, self.end, None, *_cut_out(self.page, self.run.start, self.run.end)
         )
-        around = page[max(0, start - AROUND_SETTING) : end + AROUND_SETTING].tobytes()
-        return _Match(self.run, self.start, self.end, None, excerpt, around)
+
+
+def _cut_out(page: memoryview, start: int, end: int) -> tuple[Excerpt, bytes]:
+    """Bytes [start, end) of a text as people read them, and with more around them."""
+    excerpt = Excerpt(
+        _text(page[max(0, start - AROUND) : start]), _text(page[start:end]), _text(page[end : end + AROUND])
+    )
+    return excerpt, bytes(page[max(0, start - AROUND_SETTING) : end + AROUND_SETTING])
+
+
+class _Document(NamedTuple):
+    """A document with matches: its id, and what it is told from others by."""
+
+    name: str
+    key: DocumentKey
+
+
+class _Group(NamedTuple):
+    """The matches of one item by one check in one document, the best first; only so many as are kept.
+
+    ``places`` are made of them when no better document of the same batch has come before.
+    """
+
+    rank: Rank
+    document: int
+    coverage: float
+    matches: tuple[_Match, ...]
+    places: tuple[Place, ...] = ()
+
+
+_Key = tuple[int, bool, int]  # item, whether it is the rarest sentence, number of the document
 
 
 class Gathering:
@@ -149,12 +158,14 @@ class Gathering:
     def __init__(self, shard: Shard, sheets: Sheets) -> None:
         self.shard = shard
         self.sheets = sheets
-        self.matches: dict[tuple[int, bool, int], list[_Match]] = defaultdict(list)
         self.documents = 0
-        self.names: dict[int, str] = {}
-        self.settled = Found()
+        self._matches: dict[_Key, list[_Match]] = defaultdict(list)
+        self._names: dict[int, _Document] = {}
+        self._counts: dict[tuple[int, bool], int] = defaultdict(int)
+        self._best: dict[tuple[int, bool], list[_Group]] = defaultdict(list)
+        self._sizes: dict[int, int] = {}
 
-    def add(self, batch: TextBatch, runs: list[Run]) -> None:
+    def add(self, batch: TextBatch, runs: Sequence[Run]) -> None:
         """Take in the runs of one batch; every batch of the shard must come, in order, to be counted."""
         numbers = self.documents + np.cumsum(batch.starts == 0)
         if len(numbers):
@@ -162,116 +173,165 @@ class Gathering:
         if not runs:
             return
         pages = buffers(batch.text)
+        data = pages.data.data
+        rows = np.unique([run.document for run in runs])
+        columns = (rows, numbers[rows], batch.starts[rows], pages.offsets[rows], pages.offsets[rows + 1])
+        views: dict[int, tuple[int, int, memoryview]] = {}
+        for row, number, shift, low, high in zip(*(column.tolist() for column in columns), strict=True):
+            views[row] = number, shift, data[low:high]
+            self._names[number] = _Document(batch.documents[row], self._key(number))
         for run in runs:
-            low, high = int(pages.offsets[run.document]), int(pages.offsets[run.document + 1])
-            page = pages.data[low:high]
-            shift = int(batch.starts[run.document])
-            number = int(numbers[run.document])
-            self.names[number] = batch.documents[run.document]
+            number, shift, page = views[run.document]
             match = _Match(run, run.start + shift, run.end + shift, page)
-            self.matches[run.item, run.sentence, number].append(match)
+            self._matches[run.item, run.sentence, number].append(match)
         # Only the last document can go on in the next batch: memory holds one batch, however many matches.
         self._settle(self.documents)
-        for key, matches in self.matches.items():
-            self.matches[key] = [match.told() for match in matches]
+        for key, matches in self._matches.items():
+            self._matches[key] = [match.told() for match in matches]
 
     def found(self) -> Found:
         """What was gathered, with the coverage of each document; what two pieces share counts once."""
         self._settle(self.documents + 1)
-        return self.settled
+        found = Found()
+        found.documents.update(self._counts)
+        for key, groups in self._best.items():
+            found.places[key] = {group.rank[3]: list(group.places) for group in groups}
+        return found
 
     def _settle(self, before: int) -> None:
         """Keep the best of the documents numbered below ``before``, which are complete, and forget the rest."""
-        complete = {key: self.matches.pop(key) for key in [key for key in self.matches if key[2] < before]}
-        places = []
-        joined = {
+        complete = [key for key in self._matches if key[2] < before]
+        joined: dict[_Key, list[_Match]] = {}
+        for key in complete:
+            matches = self._matches.pop(key)
             # A sentence is looked for once in each piece of a document: the best stands.
-            key: [min(matches, key=lambda m: (-m.run.score, m.start))] if key[1] else _joined(matches)
-            for key, matches in complete.items()
-        }
-        for key, kept in joined.items():
-            item, _, number = key
-            low, high = self.sheets.presented(item)
-            spans = [(m.run.first, min(m.run.last, high - low)) for m in kept]
-            coverage = round(covered(spans) / max(1, high - low), 4)
-            if not self._admitted(key, coverage, kept):
-                self.settled.documents[key[:2]] += 1
-                continue
-            neighbours = _Neighbours(
-                [*joined.get((item, False, number), ()), *joined.get((item, True, number), ())]
+            joined[key] = (
+                [min(matches, key=lambda m: (-m.run.score, m.start))] if key[1] else _joined(matches)
             )
-            places += [self._place(key, coverage, match, neighbours) for match in kept]
-        self.settled.add(places)
-        self.names = {number: name for number, name in self.names.items() if number >= before}
+        changed: set[tuple[int, bool]] = set()
+        for key, matches in joined.items():
+            pair = key[:2]
+            self._counts[pair] += 1
+            best, group = self._best[pair], self._group(key, matches)
+            if len(best) < KEPT or group.rank < best[-1].rank:
+                insort(best, group, key=_rank)
+                del best[KEPT:]
+                changed.add(pair)
+        # Text is cut out only for what is among the best of the whole batch.
+        near: dict[tuple[int, int], _Neighbours] = {}
+        for item, sentence in changed:
+            best = self._best[item, sentence]
+            for at, group in enumerate(best):
+                if not group.places:
+                    number = group.document
+                    if (item, number) not in near:
+                        both = [*joined.get((item, False, number), ()), *joined.get((item, True, number), ())]
+                        near[item, number] = _Neighbours(both)
+                    best[at] = self._told(group, near[item, number])
+        self._names = {number: name for number, name in self._names.items() if number >= before}
 
-    def _admitted(self, key: tuple[int, bool, int], coverage: float, matches: list[_Match]) -> bool:
-        """Whether a document is among the best so far: of the others no more than their number is kept."""
-        item, sentence, number = key
-        rank = min(
-            (-m.run.score, m.run.first - m.run.last, -coverage, self._key(number), m.start, m.run.first)
-            for m in matches
-        )
-        return self.settled.admits(item, sentence, rank)
+    def _group(self, key: _Key, matches: list[_Match]) -> _Group:
+        item, _, number = key
+        if item not in self._sizes:
+            low, high = self.sheets.presented(item)
+            self._sizes[item] = high - low
+        size = self._sizes[item]
+        words = covered([(m.run.first, min(m.run.last, size)) for m in matches])
+        coverage = round(words / max(1, size), 4)
+        if len(matches) > 1:
+            matches = sorted(
+                matches, key=lambda m: (-m.run.score, m.run.first - m.run.last, m.start, m.run.first)
+            )
+        run, start = matches[0].run, matches[0].start
+        rank = (-run.score, run.first - run.last, -coverage, self._names[number].key, start, run.first)
+        return _Group(rank, number, coverage, tuple(matches[:PLACES]))
 
     def _key(self, number: int) -> DocumentKey:
         first = (self.shard.row_groups or self.shard.span or (0, 0))[0]
         return DocumentKey(self.shard.path, first, number)
 
-    def _place(
-        self, key: tuple[int, bool, int], coverage: float, match: _Match, neighbours: _Neighbours
-    ) -> Place:
-        item, sentence, number = key
-        match = match.told()
-        return Place(
-            item=item,
-            sentence=sentence,
-            shard=self.shard.path,
-            document=self.names[number],
-            key=self._key(number),
-            start=match.start,
-            end=match.end,
-            first=match.run.first,
-            last=match.run.last,
-            score=match.run.score,
-            coverage=coverage,
-            excerpt=match.excerpt,
-            around=match.around,
-            near=neighbours.of(match),
-        )
+    def _told(self, group: _Group, neighbours: _Neighbours) -> _Group:
+        """The same group, its places told."""
+        name, key = self._names[group.document]
+        places = []
+        for match in group.matches:
+            run, start, end, page, excerpt, around = match
+            if page is not None:
+                excerpt, around = _cut_out(page, run.start, run.end)
+            places.append(
+                Place(
+                    item=run.item,
+                    sentence=run.sentence,
+                    shard=self.shard.path,
+                    document=name,
+                    key=key,
+                    start=start,
+                    end=end,
+                    first=run.first,
+                    last=run.last,
+                    score=run.score,
+                    coverage=group.coverage,
+                    excerpt=excerpt,
+                    around=around,
+                    near=neighbours.of(match),
+                )
+            )
+        return group._replace(matches=(), places=tuple(places))
+
+
+def _rank(group: _Group) -> Rank:
+    return group.rank
 
 
 class _Neighbours:
     """The matches of one item in one document, by place."""
 
     def __init__(self, matches: list[_Match]) -> None:
-        self.matches = sorted(matches, key=lambda m: (m.start, m.end, m.run))
-        self.starts = [m.start for m in self.matches]
+        self.starts = sorted(m.start for m in matches)
+        # Where all are near all, which is so of most documents, one answer does for all.
+        is_near = len(matches) <= NEIGHBOURS // 2 and self.starts[-1] - self.starts[0] <= REACH
+        self.common = _apart([(m.run.first, m.run.last) for m in matches]) if is_near else None
+        self.matches = [] if is_near else sorted(matches, key=lambda m: (m.start, m.end, m.run))
 
     def of(self, match: _Match) -> tuple[tuple[int, int], ...]:
         """Words of the item covered by a match and by those within reach of it, in pieces that do not touch."""
+        if self.common is not None:
+            return self.common
         low = bisect_left(self.starts, match.start - REACH)
         high = bisect_right(self.starts, match.end + REACH)
         at = bisect_left(self.starts, match.start)
         around = self.matches[max(low, at - NEIGHBOURS // 2) : min(high, at + NEIGHBOURS // 2)]
-        pieces: list[tuple[int, int]] = []
-        for first, last in sorted((m.run.first, m.run.last) for m in [match, *around]):
-            if pieces and first <= pieces[-1][1]:
-                pieces[-1] = (pieces[-1][0], max(pieces[-1][1], last))
-            else:
-                pieces.append((first, last))
-        return tuple(pieces)
+        return _apart([(m.run.first, m.run.last) for m in [match, *around]])
+
+
+def _apart(spans: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    """[first, last) spans as pieces that do not touch."""
+    if len(spans) == 1:
+        return (spans[0],)
+    pieces: list[tuple[int, int]] = []
+    for first, last in sorted(spans):
+        if pieces and first <= pieces[-1][1]:
+            pieces[-1] = (pieces[-1][0], max(pieces[-1][1], last))
+        else:
+            pieces.append((first, last))
+    return tuple(pieces)
 
 
 def _joined(matches: list[_Match]) -> list[_Match]:
     """Matches of one item in one document, the same text seen in two overlapping pieces made one."""
+    if len(matches) == 1:
+        return matches
     kept: list[_Match] = []
+    reached = 0
     for match in sorted(matches, key=lambda m: (m.start, -m.end, m.run)):
-        for at in range(len(kept) - 1, max(-1, len(kept) - 1 - LOOK_BACK), -1):
+        least = max(-1, len(kept) - 1 - LOOK_BACK) if match.start < reached else len(kept) - 1
+        for at in range(len(kept) - 1, least, -1):
             if match.start < kept[at].end and _same_text(kept[at], match):
                 kept[at] = _one(kept[at], match)
                 break
         else:
             kept.append(match)
+        reached = max(reached, match.end)
     return kept
 
 
@@ -294,6 +354,6 @@ def _one(last: _Match, match: _Match) -> _Match:
     return _Match(run, last.start, match.end, None, excerpt, around)
 
 
-def _text(content: bytes) -> str:
+def _text(content: memoryview) -> str:
     """Text cut at any byte: what is left of a character at either end goes."""
-    return content.decode("utf-8", "ignore")
+    return str(content, "utf-8", "ignore")
