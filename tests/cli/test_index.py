@@ -62,6 +62,13 @@ def test_add_says_what_was_there_and_what_changed(index: Path, capsys: pytest.Ca
     assert "0 shards indexed; 2 were there already." in capsys.readouterr().err
 
 
+def test_files_that_two_corpora_hold_are_said_to_be_found_twice(
+    workspace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["index", "build", "index", "--corpus", "leaks", "--corpus", "leaks/page.txt"]) == Exit.CLEAN
+    assert "2 shards indexed; 1 of them for another corpus too, and found twice." in capsys.readouterr().err
+
+
 def test_what_was_left_out_is_said(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("corpus/table.xyz").write_bytes(bytes(range(256)))
     assert run(["index", "build", "index", "--corpus", "corpus"]) == Exit.CLEAN
@@ -90,7 +97,7 @@ def test_check_names_sources_that_are_gone(index: Path, capsys: pytest.CaptureFi
     assert run(["index", "check", "index", "--sources"]) == Exit.FINDING
     assert "leaks/page.txt: No such file or directory" in capsys.readouterr().out
     assert run(["index", "check", "index", "--sources", "--json"]) == Exit.FINDING
-    assert json.loads(capsys.readouterr().out)["gone"][0]["file"] == "leaks/page.txt"
+    assert json.loads(capsys.readouterr().out)["gone"][0]["file"] == str(Path("leaks/page.txt").absolute())
 
 
 def test_vet_by_index_drops_what_a_scan_drops(index: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -108,7 +115,10 @@ def test_vet_by_index_of_a_corpus_that_is_gone_says_so(
 ) -> None:
     shutil.rmtree("leaks")
     assert run(["vet", "items.csv", "--index", "index"]) == Exit.INCOMPLETE
-    assert "indexed, source not at hand" in capsys.readouterr().out
+    out, err = capsys.readouterr()
+    assert "indexed, source not at hand" in out
+    assert "of text looked up in index; 1 file that may hold items not at hand." in err
+    assert f"noticed: {Path('leaks/page.txt').absolute()}: indexed, source not at hand: No such file" in err
 
 
 def test_indexes_named_twice_or_not_there_are_refused(

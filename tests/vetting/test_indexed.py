@@ -29,6 +29,7 @@ from lacre.corpora.indexing import (
     MANIFEST,
     SEGMENTS,
     Manifest,
+    absence,
     checked,
     open_index,
     read_manifest,
@@ -83,7 +84,7 @@ def by_index(
     on_progress: Callable[[Progress], None] = lambda _: None,
 ) -> Vetting:
     """A vetting by indexes, and by a scan of the other sources."""
-    lookup = Lookup.open(places, workers=2, read_in_full=sources)
+    lookup = Lookup.open(places, workers=2)
     with ThreadPoolExecutor(1) as executor:
         return vetted(items, sources, RULES, executor=executor, lookup=lookup, on_progress=on_progress)
 
@@ -434,6 +435,112 @@ def test_an_index_and_a_scan_work_together_and_nothing_is_found_twice(tmp_path: 
     assert {f.corpus for f in vetting.findings} == {one, other}
     twice = by_index([choice()], tmp_path / "index", tmp_path / "index")
     assert [reading.corpus for reading in twice.corpora] == [one, other]
+
+
+def test_text_that_a_scan_no_longer_finds_is_looked_up_still_and_the_scan_says_what_it_read(
+    tmp_path: Path,
+) -> None:
+    source = folder(tmp_path / "corpus", a_txt=f"{FILLER} {STEM}", b_txt=FILLER)
+    built(tmp_path / "index", source)
+    whole = by_index([choice()], tmp_path / "index", sources=[source])
+    assert verdict(whole).verdict == "drop"
+    assert [reading.corpus for reading in whole.corpora] == [source]
+    assert "2 of its files are read here, and not looked up in it" in whole.corpora[0].unread[-1].reason
+    (tmp_path / "corpus/a.txt").unlink()
+    vetting = by_index([choice()], tmp_path / "index", sources=[source])
+    assert verdict(vetting).verdict == "unknown"
+    scanned, looked_up = vetting.corpora
+    assert "1 of its files is read here" in scanned.unread[-1].reason
+    assert (looked_up.documents, looked_up.gone, looked_up.index) == (1, 1, str(tmp_path / "index"))
+
+
+def test_a_scanned_file_that_has_changed_counts_as_it_is_now(tmp_path: Path) -> None:
+    source = folder(tmp_path / "corpus", a_txt=f"{FILLER} {STEM}", b_txt=FILLER)
+    built(tmp_path / "index", source)
+    folder(tmp_path / "corpus", a_txt=LAW)
+    assert verdict(by_index([choice()], tmp_path / "index", sources=[source])).verdict == "keep"
+
+
+def test_a_short_item_is_testable_where_a_scan_reads_all_that_the_index_holds(tmp_path: Path) -> None:
+    short = [
+        Candidate(
+            id="q1",
+            payload=Payload(kind="open", stem="Quem plantou a jabuticabeira assombrada do cemitério?"),
+        )
+    ]
+    one = folder(tmp_path / "one", a_txt=FILLER)
+    other = folder(tmp_path / "other", b_txt=FILLER)
+    built(tmp_path / "index", one, other)
+    assert verdict(by_index(short, tmp_path / "index", sources=[one, other])).verdict == "keep"
+    assert verdict(by_index(short, tmp_path / "index", sources=[one])).verdict == "untestable"
+
+
+def test_a_second_index_of_a_corpus_is_looked_up_where_it_holds_another_text(tmp_path: Path) -> None:
+    source = folder(tmp_path / "corpus", a_txt=FILLER)
+    built(tmp_path / "old", source)
+    folder(tmp_path / "corpus", a_txt=FILLER, b_txt=STEM)
+    built(tmp_path / "new", source)
+    assert verdict(by_index([choice()], tmp_path / "old", tmp_path / "new")).verdict == "drop"
+
+
+def test_an_index_is_of_use_from_any_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder(tmp_path / "corpus", a_txt=f"{FILLER} {STEM}")
+    monkeypatch.chdir(tmp_path)
+    built(Path("index"), "corpus")
+    assert built(Path("index"), "corpus").same == 1
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    vetting = by_index([choice()], tmp_path / "index")
+    assert (vetting.findings[0].corpus, vetting.findings[0].shard) == ("corpus", "a.txt")
+    assert verdict(vetting).verdict == "drop"
+
+
+def test_an_index_with_paths_as_they_were_given_says_from_where_it_looked(tmp_path: Path) -> None:
+    built(tmp_path / "index", folder(tmp_path / "corpus", a_txt=FILLER))
+    (source,) = open_index(tmp_path / "index").sources()
+    old = msgspec.structs.replace(
+        source, shard=msgspec.structs.replace(source.shard, location="nowhere/a.txt")
+    )
+    assert (
+        absence(old) == f"No such file or directory, as seen from {Path.cwd()}: go where the index was built"
+    )
+
+
+@pytest.mark.parametrize(
+    "texts", [{"a_txt": ""}, {"a_txt": "", "b_txt": STEM}, {"a_txt": "", "b_txt": "", "c_txt": STEM}]
+)
+def test_a_corpus_that_begins_with_an_empty_file_is_indexed(tmp_path: Path, texts: dict[str, str]) -> None:
+    source = folder(tmp_path / "corpus", **texts)
+    built(tmp_path / "index", source)
+    assert len(list(open_index(tmp_path / "index").sources())) == len(texts)
+    assert list(checked(tmp_path / "index")) == []
+    assert verdict(by_index([choice()], tmp_path / "index")).verdict == ("drop" if len(texts) > 1 else "keep")
+
+
+def test_an_index_inside_a_corpus_is_left_out_by_name(tmp_path: Path) -> None:
+    source = folder(tmp_path / "corpus", a_txt=FILLER)
+    built(tmp_path / "corpus/index", source)
+    vetting = by_scan([choice()], source)
+    assert verdict(vetting).verdict == "keep"
+    assert vetting.corpora[0].unread_bytes == 0
+    assert [(gap.where, gap.reason) for gap in vetting.corpora[0].unread] == [
+        ("index/", "an index that lacre made")
+    ]
+    assert built(tmp_path / "corpus/index", source).same == 1
+    (tmp_path / "corpus/index/manifest.json").unlink()
+    (tmp_path / "corpus/index/building").mkdir()
+    assert by_scan([choice()], source).corpora[0].documents == 1
+    folder(tmp_path / "corpus/segments", b_txt=STEM)
+    folder(tmp_path / "corpus", **{"manifest_json": "[]"})
+    assert verdict(by_scan([choice()], source)).verdict == "drop"
+
+
+def test_files_that_two_corpora_hold_are_counted(tmp_path: Path) -> None:
+    whole = folder(tmp_path / "corpus", a_txt=FILLER)
+    part = folder(tmp_path / "corpus/part", b_txt=STEM)
+    assert built(tmp_path / "index", whole, part).shared == 1
+    assert built(tmp_path / "other", whole).shared == 0
+    assert built(tmp_path / "other", part).shared == 1
 
 
 def test_the_words_of_the_index_choose_the_rarest_sentence(tmp_path: Path) -> None:

@@ -142,6 +142,8 @@ def _say_built(built: Built) -> None:
         said.append(f"{built.same:,} were there already")
     if built.changed:
         said.append(f"{built.changed:,} of them in the place of an older version")
+    if built.shared:
+        said.append(f"{built.shared:,} of them for another corpus too, and found twice")
     say("; ".join(said) + ".")
     for corpus in built.manifest.corpora:
         if lost := [gap for gap in corpus.left_out if gap.bytes or gap.incomplete]:

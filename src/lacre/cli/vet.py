@@ -142,7 +142,7 @@ def vet(
         )
     needed = _required(benchmark, (*corpora, *map(str, indexes)), required)
     ground = _ground(benchmark, waiver_file)
-    lookup = opened(indexes, workers=workers or cores(), read_in_full=[*needed.sources, *corpora])
+    lookup = opened(indexes, workers=workers or cores())
     if lookup is not None and (watch is not None or stdin):
         desk = Desk(lookup=lookup, rules=ground.rules, phrases=ground.phrases, waivers=ground.waivers)
         fields = parse_mapping(mapping)

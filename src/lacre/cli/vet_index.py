@@ -46,7 +46,7 @@ def index_options(function: F) -> F:
     return function
 
 
-def opened(indexes: Sequence[Path], *, workers: int, read_in_full: Sequence[str]) -> Lookup | None:
+def opened(indexes: Sequence[Path], *, workers: int) -> Lookup | None:
     """The indexes, opened; none when none was named.
 
     Raises:
@@ -61,7 +61,7 @@ def opened(indexes: Sequence[Path], *, workers: int, read_in_full: Sequence[str]
     for number, place in enumerate(places):
         if place in places[:number]:
             raise InputError(indexes[number], "this index is named twice", "Name it once")
-    return Lookup.open(indexes, workers=workers, read_in_full=read_in_full)
+    return Lookup.open(indexes, workers=workers)
 
 
 def refuse_besides(

@@ -19,7 +19,10 @@ def reading_lines(reading: Reading) -> Iterator[str]:
         gap = reading.unread[0]
         yield f"{reading.corpus}: not reached: {gap.where}: {gap.reason}."
         return
-    line = f"{reading.corpus}: {counted(reading.documents, 'document')}, {_size(reading.bytes)} of text read"
+    line = f"{reading.corpus}: {counted(reading.documents, 'document')}, {_size(reading.bytes)} of text "
+    line += f"looked up in {reading.index}" if reading.index else "read"
+    if reading.gone:
+        line += f"; {counted(reading.gone, 'file')} that may hold items not at hand"
     if reading.incomplete:
         line += f"; {counted(len(reading.incomplete), 'file')} not read to the end"
     elif reading.unread_bytes:

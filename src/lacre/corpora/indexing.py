@@ -25,6 +25,8 @@ from lacre.overlap.winnow import WINDOW, Values, Vocabulary
 
 MANIFEST, SEGMENTS, BUILDING, LOCK = "manifest.json", "segments", "building", "lock"
 FORMAT: Literal["lacre-index-2"] = "lacre-index-2"
+FORMAT_BEGINS = b'"lacre-index-'
+"""How the format is named in the manifest of any version."""
 WORDS: Literal["lacre-words-1"] = "lacre-words-1"
 
 Places = npt.NDArray[np.int64]
@@ -326,7 +328,11 @@ def absence(source: Source) -> str:
         # Touched, or copied: the bytes decide.
         return "" if sha256_of(path) == source.file.sha256 else "changed since it was indexed"
     except OSError as error:
-        return error.strerror or "cannot be read"
+        why = error.strerror or "cannot be read"
+        # Indexes of earlier versions hold paths as they were given.
+        return (
+            why if path.is_absolute() else f"{why}, as seen from {Path.cwd()}: go where the index was built"
+        )
 
 
 def _absence_at_address(shard: Shard) -> str:

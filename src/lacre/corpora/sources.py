@@ -178,6 +178,9 @@ def _walk(folder: Path, root: Path, left_out: list[Unread]) -> Iterator[_Found]:
             )
             continue
         seen.add((here.st_dev, here.st_ino))
+        if _is_index(folder, {entry.name for entry in entries}):
+            left_out.append(Unread(where=f"{relative}/", reason="an index that lacre made", bytes=0))
+            continue
         for entry in entries:
             path = _relative(Path(entry.path), root)
             if entry.name.startswith("."):
@@ -186,6 +189,21 @@ def _walk(folder: Path, root: Path, left_out: list[Unread]) -> Iterator[_Found]:
                 waiting.append(Path(entry.path))
             else:
                 yield _Found(path, entry.path)
+
+
+def _is_index(folder: Path, names: set[str]) -> bool:
+    """Whether a folder, which holds these names, is an index, or one that is being built."""
+    if "segments" not in names:
+        return False
+    from lacre.corpora.indexing import BUILDING, FORMAT_BEGINS, LOCK, MANIFEST  # noqa: PLC0415 - heavy
+
+    if MANIFEST not in names:
+        return {BUILDING, LOCK} <= names
+    try:
+        with (folder / MANIFEST).open("rb") as file:
+            return FORMAT_BEGINS in file.read(200)
+    except OSError:
+        return False  # for the reading of its files to report
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:

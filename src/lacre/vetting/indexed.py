@@ -7,18 +7,21 @@ document, is found as a scan finds it; shorter ones and edited sentences may be 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from lacre.corpora.batches import Unread
+from lacre.corpora.batches import Shard, Unread
 from lacre.corpora.indexing import Index, Segment, Source, Stretch, absence, open_index, parts_of
 from lacre.corpora.readers import read
+from lacre.corpora.remote import is_address
 from lacre.corpora.sources import Listing
 from lacre.errors import LacreError
 from lacre.overlap.index import ItemIndex
@@ -46,6 +49,30 @@ class _Work(NamedTuple):
     which: npt.NDArray[np.int64]
     blocks: npt.NDArray[np.int64]
 
+    @property
+    def name(self) -> tuple[str, int]:
+        """The file of its segment, and its number in it."""
+        return self.segment.record.file, self.number
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Left:
+    """What of an index is looked up.
+
+    Attributes:
+        index: opened.
+        sources: for each corpus its shards, by the file of their segment and their number in it.
+        passed: for each corpus that is scanned, how many files of the index that scan reads.
+    """
+
+    index: Index
+    sources: dict[str, set[tuple[str, int]]]
+    passed: dict[str, int]
+
+    def holds(self, name: tuple[str, int]) -> bool:
+        """Whether a shard is looked up, by the file of its segment and its number in it."""
+        return any(name in names for names in self.sources.values())
+
 
 class _Read(NamedTuple):
     """What came of a shard: what was found, why it could not be read or "", bytes of text read."""
@@ -67,25 +94,56 @@ class Lookup:
         indexes: opened.
         workers: threads that read again.
         on_met: told, before anything is read again, the ids of the items that were met, and how many shards that is.
-        read_in_full: corpora that are scanned besides: what an index has of them is not looked up again.
     """
 
     indexes: tuple[Index, ...]
     workers: int = 1
     on_met: Callable[[Sequence[str], int], None] = _quiet
-    read_in_full: frozenset[str] = frozenset()
 
     @classmethod
-    def open(cls, folders: Sequence[Path], *, workers: int = 1, read_in_full: Sequence[str] = ()) -> Lookup:
+    def open(cls, folders: Sequence[Path], *, workers: int = 1) -> Lookup:
         """The indexes of these folders.
 
         Raises:
             InputError: there is none in one of them.
             IntegrityError: one is damaged.
         """
-        return cls(
-            indexes=tuple(map(open_index, folders)), workers=workers, read_in_full=frozenset(read_in_full)
-        )
+        return cls(indexes=tuple(map(open_index, folders)), workers=workers)
+
+    def left(self, scanned: Sequence[Shard]) -> list[Left]:
+        """What of each index is looked up when ``scanned`` is read in full: all but that, and each text once.
+
+        Of a file that is scanned the index may hold an older text, which no longer counts; of one that is not there
+        any more it has the only word.
+        """
+        read = {_where(shard): shard.corpus for shard in scanned}
+        taken: set[tuple[object, ...]] = set()
+        found: list[Left] = []
+        for one in self.indexes:
+            here: set[tuple[object, ...]] = set()
+            sources: dict[str, set[tuple[str, int]]] = {}
+            passed: dict[str, set[str]] = {}
+            for segment in one.segments:
+                for number, source in enumerate(segment.facts.sources):
+                    if number in segment.replaced:
+                        continue
+                    if len(self.indexes) > 1:
+                        here.add(text := _text(source))
+                        if text in taken:
+                            continue
+                    if read and (where := _where(source.shard)) in read:
+                        passed.setdefault(read[where], set()).add(where[0])
+                    else:
+                        sources.setdefault(source.shard.corpus, set()).add((segment.record.file, number))
+            taken |= here
+            found.append(
+                Left(
+                    index=one,
+                    sources=sources,
+                    passed={name: len(files) for name, files in passed.items()},
+                )
+            )
+        return found
 
     def rarity(self, sheets: Sheets) -> npt.NDArray[np.float32]:
         """What each word tells, by all text of the indexes; it chooses the rarest sentence."""
@@ -106,29 +164,27 @@ class Lookup:
     def search(
         self,
         index: ItemIndex,
+        left: Sequence[Left],
         *,
         align_from: float,
         on_progress: Callable[[Progress], None] = lambda _: None,
     ) -> list[Corpus]:
         """What the indexed corpora hold of the items, each corpus as a scan of it would say.
 
-        ``align_from``: similarity, 0 to 1, from which an aligned rarest sentence is kept. ``on_progress`` is called
-        from this thread.
+        ``left``: what is looked up, see :meth:`left`. ``align_from``: similarity, 0 to 1, from which an aligned rarest
+        sentence is kept. ``on_progress`` is called from this thread.
 
         Raises:
             IntegrityError: an index is damaged.
         """
         grams = item_grams(index.table)
         corpora: list[Corpus] = []
-        taken = set(self.read_in_full)
-        for one in self.indexes:
-            names = [record.corpus for record in one.manifest.corpora if record.corpus not in taken]
-            work = [job for job in candidates(one, grams) if job.source.shard.corpus in names]
+        for one in left:
+            work = [job for job in candidates(one.index, grams) if one.holds(job.name)]
             met = met_items(index, grams, work)
             self.on_met([index.sheets.items[item].item for item in met], len(work))
             results = self._read_all(index, work, align_from, on_progress)
-            corpora += [_corpus(one, name, index, grams, results) for name in names]
-            taken.update(names)
+            corpora += [_corpus(one, name, index, grams, results) for name in sorted(one.sources)]
         return corpora
 
     def _read_all(
@@ -234,12 +290,12 @@ def _read_stretches(index: ItemIndex, job: _Work, gathering: Gathering, align_fr
 
 
 def _corpus(
-    one: Index, name: str, index: ItemIndex, grams: ItemGrams, results: Sequence[tuple[_Work, _Read]]
+    one: Left, name: str, index: ItemIndex, grams: ItemGrams, results: Sequence[tuple[_Work, _Read]]
 ) -> Corpus:
     """One corpus of an index: how much of it was indexed, what was found, what could not be read again."""
     found = Found()
     gone: list[Gone] = []
-    remarks = [Unread(where=str(one.folder), reason=_said(one), bytes=0)]
+    remarks = [Unread(where=str(one.index.folder), reason=_said(one.index), bytes=0)]
     for job, result in results:
         if job.source.shard.corpus != name:
             continue
@@ -247,12 +303,60 @@ def _corpus(
         if result.failure:
             gone.append(Gone(job.segment, job.number, job.which, job.blocks))
             reason = f"{NOT_AT_HAND}: {result.failure}"
-            remarks.append(Unread(where=job.source.shard.path, reason=reason, bytes=0))
+            remarks.append(Unread(where=job.source.shard.location, reason=reason, bytes=0))
     _add_unseen(found, unseen(index, grams, gone))
-    left_out = next(record.left_out for record in one.manifest.corpora if record.corpus == name)
-    sources = [source for source in one.sources() if source.shard.corpus == name]
+    # A scan of the corpus says itself what it leaves out.
+    left_out = next(
+        (r.left_out for r in one.index.manifest.corpora if r.corpus == name and name not in one.passed), ()
+    )
+    sources = [
+        source
+        for segment in one.index.segments
+        for number, source in enumerate(segment.facts.sources)
+        if (segment.record.file, number) in one.sources[name]
+    ]
     listing = Listing(shards=tuple(source.shard for source in sources), left_out=(*left_out, *remarks))
-    return Corpus(reading_of_corpus(name, listing, [_reading(source) for source in sources]), found)
+    reading = reading_of_corpus(name, listing, [_reading(source) for source in sources])
+    return Corpus(
+        msgspec.structs.replace(reading, index=str(one.index.folder), gone=len(gone)),
+        found,
+    )
+
+
+def with_passed(corpora: Sequence[Corpus], left: Sequence[Left]) -> list[Corpus]:
+    """Corpora that were scanned, with a word about what of them was not looked up in the indexes besides."""
+    told = []
+    for corpus in corpora:
+        reading = corpus.reading
+        remarks = [
+            Unread(
+                where=str(one.index.folder),
+                reason=f"{number:,} of its files {'is' if number == 1 else 'are'} read here, and not looked up in it",
+                bytes=0,
+            )
+            for one in left
+            if (number := one.passed.get(reading.corpus, 0))
+        ]
+        reading = msgspec.structs.replace(
+            reading,
+            unread=(*reading.unread, *remarks),
+            unread_places=reading.unread_places + len(remarks),
+        )
+        told.append(corpus._replace(reading=reading))
+    return told
+
+
+def _where(shard: Shard) -> tuple[str, str | None]:
+    """What tells the file, and the column, that a shard is of."""
+    here = shard.location if is_address(shard.location) else os.path.realpath(shard.location)
+    return here, shard.column
+
+
+def _text(source: Source) -> tuple[object, ...]:
+    """What tells the text of a source from every other; two indexes may hold the same."""
+    shard = source.shard
+    state = source.file.sha256 if source.file else shard.mark
+    return shard.corpus, shard.path, shard.column, shard.row_groups, shard.span, state, source.incomplete
 
 
 def _add_unseen(found: Found, places: dict[int, list[Place]]) -> None:

@@ -8,6 +8,7 @@ packed into a segment. The manifest comes last: until then the index is what it 
 from __future__ import annotations
 
 import fcntl
+import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future
@@ -36,6 +37,7 @@ from lacre.corpora.indexing import (
     read_manifest,
     state_of,
 )
+from lacre.corpora.remote import is_address
 from lacre.corpora.sources import Listing
 from lacre.errors import InputError
 from lacre.overlap.kernel import GRAM
@@ -59,12 +61,14 @@ _MOST = np.uint64(0xFFFFFFFF)
 
 
 class Built(NamedTuple):
-    """What a build came to: the manifest, and how many shards were new, the same as before, and changed."""
+    """What a build came to: the manifest, and how many shards were new, the same as before, and changed; how many of
+    the new ones the index has for another corpus too."""
 
     manifest: Manifest
     new: int
     same: int
     changed: int
+    shared: int
 
 
 class _Packed(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -99,7 +103,9 @@ def build(
     with _locked(folder):
         _tidied(folder)
         before = read_manifest(folder) if (folder / MANIFEST).exists() else Manifest()
-        news = _news(folder, before, [shard for _, _, listing in listings for shard in listing.shards])
+        news = _news(
+            folder, before, [_fixed(shard) for _, _, listing in listings for shard in listing.shards]
+        )
         segments = _built(
             folder,
             before,
@@ -124,7 +130,7 @@ def build(
         for path in (folder / SEGMENTS).iterdir():
             if path.name not in kept:
                 path.unlink()
-        return Built(manifest, len(news.shards), news.same, len(news.replaced))
+        return Built(manifest, len(news.shards), news.same, len(news.replaced), news.shared)
 
 
 @contextmanager
@@ -160,31 +166,53 @@ class _News(NamedTuple):
     shards: list[Shard]
     same: int
     replaced: list[Replaced]
+    shared: int
+
+
+def _fixed(shard: Shard) -> Shard:
+    """A shard by its whole path, so that it is found again from whatever folder the index is used in."""
+    if is_address(shard.location):
+        return shard
+    return msgspec.structs.replace(shard, location=os.path.abspath(shard.location))  # noqa: PTH100 - links stay
 
 
 def _news(folder: Path, before: Manifest, shards: Sequence[Shard]) -> _News:
-    """The shards that the index does not have, how many it has, and what the new ones take the place of."""
+    """The shards that the index does not have, how many it has, and what the new ones take the place of.
+
+    A file that is indexed for two corpora is read for each; how many shards that is, is counted.
+    """
     gone = {(record.segment, record.source) for record in before.replaced}
     held: dict[bytes, tuple[Replaced, Source]] = {}
+    corpora: dict[bytes, set[str]] = {}
     for record in before.segments:
         for number, source in enumerate(open_segment(folder, record).facts.sources):
             if (record.file, number) not in gone:
                 held[_place(source.shard)] = Replaced(segment=record.file, source=number), source
+                corpora.setdefault(_text(source.shard), set()).add(source.shard.corpus)
     new: list[Shard] = []
     replaced: list[Replaced] = []
+    shared = 0
     for shard in shards:
+        others = corpora.setdefault(_text(shard), set())
+        shared += bool(others - {shard.corpus})
+        others.add(shard.corpus)
         old = held.get(_place(shard))
         if old is None:
             new.append(shard)
         elif not _same(old[1], shard):
             new.append(shard)
             replaced.append(old[0])
-    return _News(new, len(shards) - len(new), replaced)
+    return _News(new, len(shards) - len(new), replaced, shared)
 
 
 def _place(shard: Shard) -> bytes:
     """What tells a shard from every other, whatever its file holds."""
-    return msgspec.json.encode((shard.corpus, shard.path, shard.location, shard.row_groups, shard.span))
+    return msgspec.json.encode((shard.corpus, shard.path, _text(shard)))
+
+
+def _text(shard: Shard) -> bytes:
+    """What tells the text of a shard from every other, whatever corpus it is read for."""
+    return msgspec.json.encode((_fixed(shard).location, shard.row_groups, shard.span))
 
 
 def _same(source: Source, shard: Shard) -> bool:

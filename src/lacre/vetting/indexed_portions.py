@@ -80,9 +80,10 @@ class Stopped(Exception):  # noqa: N818 - not an error: the person asked for it
 def portions(shards: Sequence[Shard], portion_bytes: int) -> list[Portion]:
     """The shards in their order, small ones together."""
     groups: list[list[Shard]] = []
-    size = portion_bytes
+    size = 0
     for shard in shards:
-        if size + shard.size > portion_bytes:
+        # A file may be empty: the first group begins with it all the same.
+        if not groups or size + shard.size > portion_bytes:
             groups.append([])
             size = 0
         groups[-1].append(shard)

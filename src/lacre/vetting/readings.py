@@ -25,6 +25,8 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
         unread_places: how many places that are in all; ``unread_bytes``: their bytes.
         incomplete: shards that were not read to their end.
         revision: the revision that was read, where the corpus is kept under one; "" elsewhere.
+        index: the index it was looked up in; "" where it was read. ``gone``: shards that may hold items, and could
+            not be read again.
     """
 
     corpus: str
@@ -37,6 +39,8 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     unread_bytes: int
     incomplete: tuple[str, ...]
     revision: str = ""
+    index: str = ""
+    gone: int = 0
 
     @property
     def is_reached(self) -> bool:

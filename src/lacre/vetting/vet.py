@@ -22,7 +22,7 @@ from lacre.registry.verdicts import Finding, Verdict
 from lacre.registry.waivers import Waiver, payload_sha256
 from lacre.vetting.crews import Crew, Threads
 from lacre.vetting.evidence import Found
-from lacre.vetting.indexed import Lookup
+from lacre.vetting.indexed import Lookup, with_passed
 from lacre.vetting.journal import Journal, stamp
 from lacre.vetting.presented import answers, presented
 from lacre.vetting.progress import Progress
@@ -95,7 +95,7 @@ def vet(
         unreached: required corpora that could not be reached; they make verdicts ``unknown``.
         apart: files and folders that are not searched though they lie in a corpus: the items' own file.
         phrases: approved boilerplate.
-        lookup: indexes in which the items are looked up besides.
+        lookup: indexes in which the items are looked up besides, but for the files that the sources hold.
         waivers: those that were written down; each holds for its finding while the item's text is the same.
         on_index: called when the corpora were found and the items are about to be indexed.
         on_progress: called from the reading threads, one at a time.
@@ -126,8 +126,11 @@ def vet(
         on_progress=on_progress,
     )
     if lookup is not None:
-        index = lookup.within_reach(index)
-        corpora += lookup.search(index, align_from=rules.rare_review, on_progress=on_progress)
+        left = lookup.left([shard for listing in found for shard in listing.shards])
+        if any(one.sources for one in left):
+            index = lookup.within_reach(index)
+        corpora = with_passed(corpora, left)
+        corpora += lookup.search(index, left, align_from=rules.rare_review, on_progress=on_progress)
     corpora += [Corpus(reading=reading, found=Found()) for reading in unreached]
     return Vetting(
         items=tuple(
