@@ -34,7 +34,8 @@ PEERS = (
     Peer("datatrove", ("datatrove", "regex", "spacy", "xxhash<4")),
     Peer("overlapy", ("overlapy",)),
     Peer("janitor", ("lm-eval",)),
-    Peer("dolma", ("dolma",)),
+    # Left to itself pip tries every boto3 there is, for an hour: dolma wants an old aiobotocore, and that this one.
+    Peer("dolma", ("dolma", "boto3==1.28.17")),
     Peer("decontaminate", ("decontaminate",), "python3.12"),
 )
 

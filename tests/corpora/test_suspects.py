@@ -29,6 +29,18 @@ PARTS = [
     "ª",
     "“",
     "\x01",
+    "\u00a0",
+    "«",
+    "±",
+    "¶",
+    "¬",
+    "–",
+    "‡",
+    "\ufeff",
+    "\uf8ff",
+    "\ue000",
+    "😀",
+    "\u200b",
 ]
 CODES = ["(cid:12)", "/g76", "/uni0041", "/C12/C13", "/G1 ", "\x85", "\ue001", "\x1c", "\x0c", "(x", "/"]
 
@@ -58,7 +70,13 @@ def test_upright_text_is_seen(parts: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["Uma linha comum, com acentuação e hífen-a-hífen.", "ano (turma B) e/ou turno", '"aspas" só']
+    "text",
+    [
+        "Uma linha comum, com acentuação e hífen-a-hífen.",
+        "ano (turma B) e/ou turno",
+        '"aspas" só',
+        "“uma – de 2\u00a0ª” «º» … 😀 ½ °",
+    ],
 )
 def test_ordinary_lines_are_spared(text: str) -> None:
     assert not any(marked(text.encode())[0])

@@ -1,21 +1,22 @@
-"""JSON lines, parsed in blocks by Arrow; a block it refuses is read line by line, to name the faults."""
+"""JSON lines, parsed in blocks; a block with a fault is read line by line, to name it."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
-from typing import IO, Any, cast
+from dataclasses import dataclass
+from typing import Any, overload
 
 import msgspec
 import numpy as np
-import pyarrow as pa
-import pyarrow.json as pj
 
 from lacre.corpora import columns
 from lacre.corpora.batches import Shard, TextBatch, Unread
 from lacre.corpora.compression import READ_BYTES, Unpacked, unpacked
-from lacre.corpora.pieces import Ids, Numbers, batch, nothing, whole, without_nulls
+from lacre.corpora.json_strings import strings_of
+from lacre.corpora.pieces import Numbers, batch, nothing, without_nulls
+from lacre.corpora.utf8 import all_utf8
 from lacre.errors import InputError
 
 BLOCK_BYTES = 4 << 20
@@ -36,7 +37,7 @@ class Layout(msgspec.Struct, frozen=True):
         column: the text column.
         way: the way to the text in it.
         identity: the column that names the documents.
-        schema: for Arrow: text and id; none when only reading line by line will do.
+        decoder: of records with ``text`` and ``name`` as they are written; none when only reading line by line will do.
         prefix: what stands before the number of a line: "" when they are counted from the file's first, ``N+`` when
             from the first that begins at byte N or after.
     """
@@ -44,7 +45,7 @@ class Layout(msgspec.Struct, frozen=True):
     column: str
     way: tuple[columns.Step, ...]
     identity: str | None
-    schema: pa.Schema | None
+    decoder: msgspec.json.Decoder[Any] | None
     prefix: str = ""
 
 
@@ -66,7 +67,7 @@ def layout(shard: Shard, head: bytes) -> Layout | None:
     way = (columns.Step(column),) if column in kinds else columns.steps(column)
     names = {name: None for name, found in kinds.items() if found - {type(None)} and found <= _NAMES}
     identity = columns.identity(names)
-    return Layout(column, way, identity, _schema(way, identity, kinds))
+    return Layout(column, way, identity, _decoder(way, identity, kinds))
 
 
 def records_of(head: bytes) -> Iterator[dict[str, object]]:
@@ -83,17 +84,19 @@ def records_of(head: bytes) -> Iterator[dict[str, object]]:
                 return
 
 
-def _schema(
+def _decoder(
     way: tuple[columns.Step, ...], identity: str | None, kinds: dict[str, set[type]]
-) -> pa.Schema | None:
+) -> msgspec.json.Decoder[Any] | None:
+    """What takes the text and the name out of a line without decoding them; none for a nested or an odd text."""
     if len(way) != 1 or way[0].name is None or str not in kinds.get(way[0].name, {str}):
         return None
-    fields: list[pa.Field[Any]] = [pa.field(way[0].name, pa.large_string())]
+    fields = [("text", msgspec.Raw, msgspec.field(default=_NULL, name=way[0].name))]
     if identity and identity != way[0].name:
-        if {str, int} <= kinds[identity]:
-            return None
-        fields.append(pa.field(identity, pa.string() if str in kinds[identity] else pa.int64()))
-    return pa.schema(fields)
+        fields.append(("name", msgspec.Raw, msgspec.field(default=_NULL, name=identity)))
+    return msgspec.json.Decoder(msgspec.defstruct("Line", fields, gc=False))
+
+
+_NULL = msgspec.Raw(b"null")
 
 
 def read_lines(shard: Shard) -> Iterator[TextBatch]:
@@ -172,29 +175,59 @@ def _blocks(stream: Unpacked) -> Iterator[bytes | Unread]:
 
 
 def _parsed(block: bytes, shape: Layout, line: int, ends: int) -> TextBatch | None:
-    """A block of so many line ends as Arrow reads it, or None if it will not."""
-    if shape.schema is None:
+    """A block of so many line ends, or None if something in it is not as it should be."""
+    if shape.decoder is None:
         return None
-    read = pj.ReadOptions(use_threads=False, block_size=len(block) + 1)
-    parse = pj.ParseOptions(explicit_schema=shape.schema, unexpected_field_behavior="ignore")
     try:
-        source = cast("IO[bytes]", pa.BufferReader(block))
-        table = pj.read_json(source, read_options=read, parse_options=parse)
-        text = cast("pa.LargeStringArray", whole(table.column(0)))
-        text.validate(full=True)
-    except pa.ArrowException:
+        records = shape.decoder.decode_lines(block)
+    except (msgspec.DecodeError, RecursionError):
         return None
     rows = ends + (not block.endswith(b"\n"))
-    if len(text) != rows:
+    if len(records) != rows:
         return None  # blank lines, or several records on one: their numbers must be right
+    text = strings_of([record.text for record in records])
+    if text is None:
+        return None
     nulls = text.null_count
-    named = whole(table.column(1)) if table.num_columns > 1 else None
+    text = without_nulls(text)
+    if not all_utf8(text):
+        return None
+    is_named = shape.identity is not None and shape.identity != shape.column
     return TextBatch(
-        text=without_nulls(text),
-        documents=Numbers(line, len(text), shape.prefix) if named is None else Ids(named, line, shape.prefix),
+        text=text,
+        documents=Names([record.name for record in records], line, shape.prefix)
+        if is_named
+        else Numbers(line, len(text), shape.prefix),
         starts=np.zeros(len(text), np.int64),
         nulls=nulls,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Names(Sequence[str]):
+    """Documents named by a field of their line, or by the line's number where that is null; read when asked for.
+
+    >>> list(Names([msgspec.Raw(b'"a"'), msgspec.Raw(b"null"), msgspec.Raw(b"3")], first=7))
+    ['a', '8', '3']
+    """
+
+    values: Sequence[msgspec.Raw]
+    first: int
+    prefix: str = ""
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[str]: ...
+    def __getitem__(self, index: int | slice) -> str | Sequence[str]:
+        if isinstance(index, slice):
+            return [self[at] for at in range(*index.indices(len(self.values)))]
+        at = range(len(self.values))[index]
+        name = json.loads(bytes(self.values[at]).decode(errors="replace"))
+        return f"{self.prefix}{self.first + at}" if name is None else str(name)
 
 
 def _line_by_line(block: bytes, shape: Layout, first: int) -> TextBatch:

@@ -14,6 +14,7 @@ from lacre.corpora import columns
 from lacre.corpora.batches import BATCH_BYTES, Shard, TextBatch, Unread
 from lacre.corpora.pieces import Ids, Numbers, batch, nothing, without_nulls
 from lacre.corpora.remote import is_address, open_address
+from lacre.corpora.utf8 import all_utf8
 
 if TYPE_CHECKING:
     import io
@@ -142,9 +143,7 @@ def rows_of(records: pa.RecordBatch, shape: Layout, row: int) -> TextBatch:
     documents = Numbers(row, len(text)) if named is None else Ids(named, row)
     nulls = text.null_count
     text = without_nulls(text)
-    try:
-        text.validate(full=True)
-    except pa.ArrowInvalid:
+    if not all_utf8(text):
         return _mended(text, documents, row, nulls)
     return TextBatch(text=text, documents=documents, starts=np.zeros(len(text), np.int64), nulls=nulls)
 

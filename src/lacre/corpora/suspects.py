@@ -12,10 +12,13 @@ from numba import njit
 UPRIGHT_LINES = 12
 """Lines of one letter each, one below the other, from which a text is upright."""
 
+LEAST_ODD = 2
+"""One code, symbol or lost letter does not make a line unreadable, unless its neighbours are."""
+
 
 @njit(cache=True, nogil=True, boundscheck=False)
 def mark(text: Any, marked: Any) -> bool:  # pragma: no cover - compiled
-    """Set ``marked`` for each line of ``text`` that holds what unreadable text may be made of.
+    """Set ``marked`` for each line of ``text`` that holds, twice or more, what unreadable text may be made of.
 
     Control characters, the first bytes of symbols, of private characters and of U+FFFD, the heads of glyph codes.
     Lines end as in :meth:`bytes.splitlines`. Returns whether :data:`UPRIGHT_LINES` neighbours are of one letter each.
@@ -23,12 +26,14 @@ def mark(text: Any, marked: Any) -> bool:  # pragma: no cover - compiled
     line = 0
     solid = 0  # bytes of this line that are no blanks
     only = 0  # the last of them
+    odd = 0  # signs of unreadable text in this line
     upright = 0
     found = False
     size = text.size
     for at in range(size + 1):
         byte = 0x0A if at == size else int(text[at])
         ahead = int(text[at + 1]) if at + 1 < size else 0
+        third = int(text[at + 2]) if at + 2 < size else 0
         if byte in (0x0A, 0x0D):
             if byte == 0x0D and ahead == 0x0A:
                 continue
@@ -37,23 +42,27 @@ def mark(text: Any, marked: Any) -> bool:  # pragma: no cover - compiled
             found |= upright >= UPRIGHT_LINES
             line += 1
             solid = 0
+            odd = 0
             continue
         if byte == 0x20 or 0x09 <= byte <= 0x0C:
             continue
         solid += 1
         only = byte
         if byte >= 0x80:
+            # Symbols, not the quotation marks, dashes, ordinals and hard blanks that stand beside them in Unicode.
             if (
-                byte >= 0xEE
-                or (byte == 0xC2 and ahead < 0xB7)
-                or (byte == 0xE2 and ahead in (0x80, 0x88, 0x89))
+                byte == 0xEE
+                or (byte == 0xEF and (ahead <= 0xA3 or ahead == 0xBF))
+                or (byte == 0xC2 and (ahead <= 0x9F or 0xA2 <= ahead <= 0xA7 or ahead in (0xAC, 0xB1, 0xB6)))
+                or (byte == 0xE2 and (ahead in (0x88, 0x89) or (ahead == 0x80 and 0xA0 <= third <= 0xA2)))
                 or byte in (0xCE, 0xCF)
             ):
-                marked[line] = True
+                odd += 1
         elif (
             byte < 0x20
             or (byte == 0x28 and ahead == 0x63)
             or (byte == 0x2F and ahead in (0x67, 0x75, 0x43, 0x47))
         ):
-            marked[line] = True
+            odd += 1
+        marked[line] = odd >= LEAST_ODD
     return found

@@ -3,9 +3,9 @@
 Nothing here makes a Python object per document. The definition these loops must agree with is
 :func:`lacre.text.words`; the tests compare both on every code point and on random text.
 
-Text is *folded* first: the UTF-8 bytes of its folded letters and digits, with a zero for every separator. Eight
-bytes are folded at a time as long as they are ASCII, which most Portuguese text is; the others one by one
-through tables. Words are then what stands between zeros, and are hashed by loads of eight bytes.
+Text is *folded* first: the UTF-8 bytes of its folded letters and digits, with a zero for every separator. ASCII and
+the accented letters of Portuguese are folded 64 bytes at a time; the others one by one through tables. Words are then
+what stands between zeros, and are hashed by loads of eight bytes.
 """
 
 from __future__ import annotations
@@ -13,9 +13,21 @@ from __future__ import annotations
 import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba import njit, types
-from numba.cpython.unsafe.numbers import trailing_zeros
 from numba.extending import intrinsic
 
+from lacre.lanes import (
+    LANES,
+    bits,
+    copy_lanes,
+    each,
+    equal,
+    filled_lanes,
+    loaded,
+    ones,
+    stored,
+    within,
+    zeros_below,
+)
 from lacre.overlap.table import HYPHEN, LATIN_OTHER, LETTER, OPENS, SOFT, SPECIAL, VANISH
 
 SEED = 5  # words in a seed
@@ -24,6 +36,9 @@ NEED_RARE = 0xFFFF  # the ``need`` of a rarest sentence: it is aligned, not coun
 CHUNK = 1 << 14  # bytes folded before their words are hashed, so that both stay in the nearest cache
 STRIDE = 1 << 11  # bytes between two places of a document that a scan notes, so that words are found again
 GROWTH = 16  # folded bytes that one byte may make, at most
+FOLDED = (
+    GROWTH * (CHUNK + 80) + 80
+)  # bytes that a folded chunk may take: it ends a little late, and 64 are written at once
 
 U = np.uint64
 _SPECIAL = np.uint32(SPECIAL)
@@ -37,11 +52,8 @@ _LATIN_OTHER = U(LATIN_OTHER)
 # Odd constants with well spread bits.
 C1, C2, C3 = U(0xD6E8FEB86659FD93), U(0x9E3779B97F4A7C15), U(0xA0761D6478BD642F)
 _ZERO, _ONE, _EIGHT, _BYTE = U(0), U(1), U(8), U(255)
-# Eight bytes at once: the high bit, the low bit, and a constant in each.
-_HIGH, _LOW, _HYPHENS = U(0x8080808080808080), U(0x0101010101010101), U(0x2D2D2D2D2D2D2D2D)
-_CASE, _FROM_A, _PAST_Z = U(0x2020202020202020), U(0x1F1F1F1F1F1F1F1F), U(0x0505050505050505)
-_FROM_0, _PAST_9 = U(0x5050505050505050), U(0x4646464646464646)
-_GATHER = U(0x0102040810204080)  # brings the low bits of eight bytes into the top byte
+_LANES = U(LANES)
+_HALF = 0x01  # in lanes, stands for the first of the two bytes of a simple accented letter
 _MASKS = np.array([(1 << 8 * k) - 1 for k in range(9)], np.uint64)
 _CACHE = 4096  # diagonals remembered while confirming; a power of two
 
@@ -59,12 +71,6 @@ def mix(h):
 def turned(h, by):
     """``h`` rotated left."""
     return h << U(by) | h >> U(64 - by)
-
-
-@njit(cache=True, nogil=True, inline="always")
-def zeros_below(bits):
-    """How many zero bits stand below the lowest one."""
-    return trailing_zeros(bits)  # type: ignore[call-arg]  # an intrinsic: numba gives the typing context
 
 
 @njit(cache=True, nogil=True, boundscheck=False)
@@ -196,64 +202,145 @@ def fold_one(buf, low, at, end, entries, parts, out, q):
     return U(after), q
 
 
-@njit(cache=True, nogil=True, boundscheck=False)
-def fold(buf, wide, low, at, stop, end, latin, entries, parts, out, out_wide, q):
-    """Fold ``buf[at:stop]``, or a little more, into ``out[q:]``; returns where it stopped and the new ``q``.
+# The second bytes of U+00C0 to U+00FF, with the bit that parts capitals from small letters set, from which on the
+# letter below the accent is this one; and those that are no such letters: æ ð ÷ ø, and behind the last þ, ß and ÿ.
+_BELOW = ((0xA7, "c"), (0xA8, "e"), (0xAC, "i"), (0xB1, "n"), (0xB2, "o"), (0xB9, "u"), (0xBD, "y"))
+_NOT_BELOW = (0xA6, 0xB0, 0xB7, 0xB8)
+_LAST_BELOW = 0xBD
 
-    ``wide[k]`` are the eight bytes from ``k``. The document is ``buf[low:end]``.
+
+@intrinsic
+def fold_lanes(typing_context, source, at, target, q):  # noqa: ARG001 - numba gives it
+    """Fold the 64 bytes ``source[at:]`` into ``target[q:]``, as far as each can be without its neighbours.
+
+    ASCII is folded as it should be, a simple accented letter of two bytes to ``_HALF`` and its letter. Returns three
+    masks: the bytes beyond ASCII; the first bytes of simple accented letters; the hyphens with no ASCII sign behind
+    them, which may stand at a line break. Reads 65 bytes.
     """
-    while at < stop:
-        if at + _EIGHT > end:
-            at, q = fold_one(buf, low, at, end, entries, parts, out, q)
+
+    def code(context, builder, signature, arguments):
+        here, at_here, there, to = arguments
+        lanes = loaded(context, builder, source, here, at_here)
+        following = loaded(
+            context, builder, source, here, builder.add(at_here, ir.Constant(ir.IntType(64), 1))
+        )
+        small = builder.or_(lanes, each(0x20))
+        kept = builder.or_(within(builder, small, 0x61, 0x7A), within(builder, lanes, 0x30, 0x39))
+        below = each(ord("a"))
+        for first, letter in _BELOW:
+            below = builder.select(builder.icmp_signed(">=", small, each(first)), each(ord(letter)), below)
+        beyond = builder.icmp_signed("<", lanes, each(0))
+        folded = builder.select(beyond, below, builder.select(kept, small, each(0)))
+        second = builder.or_(following, each(0x20))
+        simple = within(builder, second, 0xA0, _LAST_BELOW)
+        for other in _NOT_BELOW:
+            simple = builder.and_(simple, builder.not_(equal(builder, second, other)))
+        half = builder.and_(simple, equal(builder, lanes, 0xC3))
+        folded = builder.select(half, each(_HALF), folded)
+        stored(context, builder, folded, target, there, to)
+        hyphens = builder.and_(
+            equal(builder, lanes, 0x2D), builder.not_(within(builder, following, 0x21, 0x7E))
+        )
+        masks = [bits(builder, mask) for mask in (beyond, half, hyphens)]
+        return context.make_tuple(builder, signature.return_type, masks)
+
+    return types.UniTuple(types.uint64, 3)(source, at, target, q), code  # type: ignore[no-untyped-call]
+
+
+@njit(cache=True, nogil=True, inline="always")
+def note_ones(bits, first, out, made):
+    """Write the places of the set bits of a mask, counted from ``first``, to ``out[made:]``; returns the new ``made``.
+
+    Four are written whether there are or not, which spares a guess at each: ``out`` needs room for three more.
+    """
+    after = made + ones(bits)  # type: ignore[call-arg]  # an intrinsic: numba gives the typing context
+    while made < after:
+        for k in range(4):
+            out[made + U(k)] = first + zeros_below(bits)
+            bits &= bits - _ONE
+        made += U(4)
+    return after
+
+
+@njit(cache=True, nogil=True, boundscheck=False)
+def fold(buf, wide, low, at, stop, end, latin, entries, parts, fold_room, q):
+    """Fold ``buf[at:stop]``, or a little more, into the room from ``q``; returns where it stopped and the new ``q``.
+
+    ``wide[k]`` are the eight bytes from ``k``. The document is ``buf[low:end]``. First every byte is folded for itself,
+    64 at a time; then what lies between the odd places is copied, and what stands at those is folded one by one.
+    """
+    out, _, odd, _, lanes = fold_room
+    base = at
+    blocks = (stop - at + _LANES - _ONE) // _LANES
+    room = U(buf.size) - at
+    if blocks * _LANES + _ONE > room:  # a block looks one byte further
+        blocks = (room - _ONE) // _LANES
+    made = _ZERO
+    halved = _ZERO
+    for k in range(blocks):
+        first = U(k) * _LANES
+        beyond, half, hyphens = fold_lanes(buf, base + first, lanes, first)  # type: ignore[call-arg, var-annotated]
+        made = note_ones(beyond & ~(half << _ONE | halved) | hyphens, first, odd, made)
+        halved = half >> U(63)
+    stop_here = min(base + blocks * _LANES, end)
+    for k in range(made):
+        place = base + odd[k]
+        if place >= stop_here:
+            break
+        is_half = lanes[odd[k]] == _HALF and place + _ONE < stop_here
+        if place < at:
+            if is_half and place + _ONE == at:  # the first byte was taken by a broken sequence before it
+                out[q] = 0
+                q += _ONE
+                at += _ONE
+            continue
+        q = copied(lanes, at - base, place - at, out, q)
+        at = place
+        if is_half:
+            at += _ONE
             continue
         v = wide[at]
-        hyphens = v ^ _HYPHENS
-        special = (v | (hyphens - _LOW) & ~hyphens) & _HIGH
-        lower = v | _CASE
-        kept = ((lower + _FROM_A & ~(lower + _PAST_Z)) | (v + _FROM_0 & ~(v + _PAST_9))) & _HIGH
-        # Right for the bytes before the first special one; the others are written again.
-        out_wide[q] = lower & (kept >> U(7)) * _BYTE
-        if special == _ZERO:
-            at += _EIGHT
-            q += _EIGHT
-            continue
-        plain = zeros_below(special) >> U(3)
-        at += plain
-        q += plain
-        v >>= plain << U(3)
         lead = v & _BYTE
-        if lead >= U(0xC2) and lead < U(0xE0) and plain < U(7):
+        if lead >= U(0xC2) and lead < U(0xE0) and at + _ONE < end:
             folded = U(latin[(lead & U(31)) << U(6) | v >> U(8) & U(63)])
             if folded != _LATIN_OTHER:
-                out_wide[q] = folded
+                out[q] = folded
                 q += _ONE
                 at += U(2)
                 continue
         at, q = fold_one(buf, low, at, end, entries, parts, out, q)
+    if at < stop_here:
+        q = copied(lanes, at - base, stop_here - at, out, q)
+        at = stop_here
+    while at < stop:
+        at, q = fold_one(buf, low, at, end, entries, parts, out, q)
     return at, q
 
 
+@njit(cache=True, nogil=True, inline="always")
+def copied(source, at, size, target, q):
+    """Copy ``size`` bytes, and up to 64 more that count for nothing; returns where the next go."""
+    done = _ZERO
+    while True:
+        copy_lanes(source, at + done, target, q + done)  # type: ignore[call-arg]  # as above
+        done += _LANES
+        if done >= size:
+            return q + size
+
+
 @njit(cache=True, nogil=True, boundscheck=False)
-def edges_of(out_wide, size, edges):
+def edges_of(out, size, edges):
     """Where words begin and end in turn, in folded text of ``size`` bytes; returns how many places that are."""
     made = _ZERO
     inside = _ZERO
     p = _ZERO
     while p <= size:
-        bits = _ZERO
-        for k in range(8):
-            v = out_wide[p + U(8 * k)]
-            filled = ((v & ~_HIGH) + ~_HIGH | v) & _HIGH
-            bits |= ((filled >> U(7)) * _GATHER >> U(56)) << U(8 * k)
-        if size - p < U(64):
+        bits = filled_lanes(out, p)  # type: ignore[call-arg, var-annotated]  # as above
+        if size - p < _LANES:
             bits &= (_ONE << size - p) - _ONE
-        changes = bits ^ (bits << _ONE | inside)
+        made = note_ones(bits ^ (bits << _ONE | inside), p, edges, made)
         inside = bits >> U(63)
-        while changes != _ZERO:
-            edges[made] = p + zeros_below(changes)
-            made += _ONE
-            changes &= changes - _ONE
-        p += U(64)
+        p += _LANES
     return made
 
 
@@ -294,22 +381,22 @@ def hash_word(out_wide, first, last):
 def read_words(buf, wide, low, at, end, latin, entries, parts, fold_room, words, count, chunk):
     """Hash the words of about ``chunk`` bytes of ``buf[at:end]`` into ``words[count:]``.
 
-    ``fold_room`` is (out, out_wide, edges, carried): the last holds how many folded bytes of a word cut by the
-    chunk before stand at the head of ``out``. Returns where it stopped and the new count; the count is -1 when a
-    single word is longer than the room.
+    ``fold_room`` is (out, out_wide, edges, carried, lanes): ``carried`` holds how many folded bytes of a word cut by
+    the chunk before stand at the head of ``out``, ``lanes`` the bytes of the chunk, each folded for itself. Returns
+    where it stopped and the new count; the count is -1 when a single word is longer than the room.
     """
-    out, out_wide, edges, carried = fold_room
+    out, out_wide, edges, carried, _ = fold_room
     q = U(carried[0])
     stop = min(at + U(chunk), end)
-    if q + U(GROWTH * (CHUNK + 8) + 80) > U(out.size):
+    if q + U(FOLDED) > U(out.size):
         return at, -1
-    at, q = fold(buf, wide, low, at, stop, end, latin, entries, parts, out, out_wide, q)
+    at, q = fold(buf, wide, low, at, stop, end, latin, entries, parts, fold_room, q)
     whole = q
     if at < end:
         while whole > _ZERO and out[whole - _ONE] != 0:
             whole -= _ONE
     rest = np.int64(q - whole)
-    made = edges_of(out_wide, whole, edges)
+    made = edges_of(out, whole, edges)
     found = made >> _ONE
     for k in range(found):
         words[U(count) + k] = hash_word(out_wide, edges[k << _ONE], edges[k << _ONE | _ONE])
@@ -405,11 +492,12 @@ def find(key, marks, firsts):
 
 
 @njit(cache=True, nogil=True, boundscheck=False)
-def seed_hits(words, first, last, keys, shift, bitmap, marks, firsts, hits, count):
+def seed_hits(words, first, last, keys, places, shift, bitmap, marks, firsts, hits, count):
     """Note where a seed of the items ends among ``words[first:last]``.
 
     A seed is hashed from its five words, each turned by its place. A hit is (index of the seed's first word,
-    first posting). Returns the count, which may exceed the room in ``hits``: then give more and begin again.
+    first posting). ``keys`` and ``places`` need room for a number each word. Returns the count, which may exceed the
+    room in ``hits``: then give more and begin again.
     """
     for j in range(U(first), U(last)):
         seed = (
@@ -420,15 +508,20 @@ def seed_hits(words, first, last, keys, shift, bitmap, marks, firsts, hits, coun
             ^ turned(words[j - U(4)], 52)
         )
         keys[j - U(first)] = seed * C1
+    # Noted without a branch, which would be guessed wrong whenever a key only seems to be there.
+    seeming = _ZERO
     for k in range(U(last - first)):
         key = keys[k]
-        if ~bitmap[key >> shift] & bits_of(key) == _ZERO:
-            posting = find(mix(key), marks, firsts)
-            if posting >= 0:
-                if count < hits.shape[0]:
-                    hits[count, 0] = first + np.int64(k) - SEED + 1
-                    hits[count, 1] = posting
-                count += 1
+        keys[seeming] = key
+        places[seeming] = first + np.int64(k) - SEED + 1
+        seeming += U(~bitmap[key >> shift] & bits_of(key) == _ZERO)
+    for k in range(seeming):
+        posting = find(mix(keys[k]), marks, firsts)
+        if posting >= 0:
+            if count < hits.shape[0]:
+                hits[count, 0] = places[k]
+                hits[count, 1] = posting
+            count += 1
     return count
 
 
@@ -471,7 +564,8 @@ def confirm(
             final = place < 0
             if final:
                 place = ~place
-            diagonal = place - j
+            # With the number of the document: a diagonal of one before must not be taken for this one's.
+            diagonal = (document << 33) + (1 << 32) + place - j
             cell = diagonal & (_CACHE - 1)
             if not (diagonals[cell] == diagonal and j < ends[cell]):
                 a = j
@@ -526,6 +620,7 @@ def scan(
     fold_room,
     words,
     keys,
+    places,
     hits,
     runs,
     ends,
@@ -549,6 +644,7 @@ def scan(
     total = 0
     steps = 0
     words[:PAD] = 0
+    diagonals[:] = -1
     for d in range(offsets.size - 1):
         low, end = U(offsets[d]), U(offsets[d + 1])
         at, read, count = low, PAD, 0
@@ -564,7 +660,7 @@ def scan(
                 return made, most, -1
             first = max(read, PAD + SEED - 1)
             if now > first:
-                count = seed_hits(words, first, now, keys, shift, bitmap, marks, firsts, hits, count)
+                count = seed_hits(words, first, now, keys, places, shift, bitmap, marks, firsts, hits, count)
             read = now
             chunks[0, steps], chunks[1, steps] = np.int64(at), read - PAD
             chunks[2, steps] = fold_room[3][0] > 0
@@ -572,8 +668,6 @@ def scan(
         total += read - PAD
         most = max(most, count)
         if count and count <= hits.shape[0]:
-            # Diagonals of the document before must not be taken for this one's.
-            diagonals[:] = np.int64(1) << 62
             made = confirm(
                 words,
                 PAD,
@@ -715,16 +809,6 @@ SAMPLE = 128  # buckets between two places of the unary code that are written do
 _BASE = C1
 _BASE_GRAM = U(pow(int(C1), GRAM, 1 << 64))
 _BLOCK_MASK = U((1 << BLOCK_BITS) - 1)
-
-
-@intrinsic
-def ones(typing_context, number):  # noqa: ARG001 - numba gives it
-    """How many bits of a uint64 are set."""
-
-    def code(context, builder, signature, arguments):  # noqa: ARG001 - as above
-        return builder.ctpop(arguments[0])
-
-    return types.uint64(types.uint64), code
 
 
 @njit(cache=True, nogil=True, boundscheck=False)

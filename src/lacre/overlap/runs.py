@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lacre.overlap.gathered import ABSENT, UNSURE, joined, whole_sentences
-from lacre.overlap.kernel import CHUNK, GROWTH, PAD, STRIDE, scan
+from lacre.overlap.kernel import CHUNK, FOLDED, PAD, STRIDE, scan
 from lacre.overlap.rarest import align
 from lacre.overlap.sheets import wide
 from lacre.overlap.spans import Rows, Spans
@@ -76,6 +76,7 @@ class Scratch:
 
     room: FoldRoom
     words: npt.NDArray[np.uint64]
+    places: npt.NDArray[np.int64]
     hits: npt.NDArray[np.int64]
     runs: npt.NDArray[np.int64]
     ends: npt.NDArray[np.int64]
@@ -89,6 +90,7 @@ class Scratch:
         return cls(
             room=fold_room(FOLD_ROOM),
             words=np.empty((2, 1 << 16), np.uint64),
+            places=np.empty(1 << 16, np.int64),
             hits=np.empty((1 << 12, 2), np.int64),
             runs=np.empty((1 << 10, 4), np.int64),
             ends=np.zeros(4096, np.int64),
@@ -102,6 +104,7 @@ class Scratch:
         room = 2 * int(np.diff(pages.offsets).max()) + PAD + 128
         if self.words.shape[1] < room:
             self.words = np.empty((2, room), np.uint64)
+            self.places = np.empty(room, np.int64)
         documents = pages.offsets.size
         steps = int(pages.offsets[-1] - pages.offsets[0]) // STRIDE + 2 * documents
         if self.chunks.shape[1] < steps:
@@ -111,21 +114,24 @@ class Scratch:
 
 
 class FoldRoom(NamedTuple):
-    """Folded bytes, the same as overlapping eights, edges of words, and how many bytes a cut word carried over."""
+    """Folded bytes, the same as overlapping eights, edges of words, how many bytes a cut word carried over, and the
+    bytes of a chunk, each folded for itself."""
 
     out: npt.NDArray[np.uint8]
     out_wide: npt.NDArray[np.uint64]
     edges: npt.NDArray[np.uint64]
     carried: npt.NDArray[np.int64]
+    lanes: npt.NDArray[np.uint8]
 
 
 def fold_room(size: int) -> FoldRoom:
     """Room to fold text whose longest word has some ``size`` bytes at most."""
     out = np.empty(size, np.uint8)
-    return FoldRoom(out, wide(out), np.empty(size + 64, np.uint64), np.zeros(1, np.int64))
+    edges, lanes = np.empty(size + 64, np.uint64), np.empty(CHUNK + 256, np.uint8)
+    return FoldRoom(out, wide(out), edges, np.zeros(1, np.int64), lanes)
 
 
-FOLD_ROOM = GROWTH * (CHUNK + 8) + (1 << 14)  # a chunk at its largest, and the word that the one before cut
+FOLD_ROOM = FOLDED + (1 << 14)  # a chunk at its largest, and the word that the one before cut
 
 
 class Scanned(NamedTuple):
@@ -172,6 +178,7 @@ def kernel_runs(index: ItemIndex, pages: Buffers, scratch: Scratch) -> tuple[npt
             tuple(scratch.room),
             scratch.words[0],
             scratch.words[1],
+            scratch.places,
             scratch.hits,
             scratch.runs,
             scratch.ends,
