@@ -93,9 +93,13 @@ def _built(
 
     from lacre.cli.vet_work import cores  # noqa: PLC0415
     from lacre.corpora.indexing import open_index  # noqa: PLC0415
+    from lacre.corpora.remote import refuse_secrets  # noqa: PLC0415
     from lacre.vetting.indexed_building import build  # noqa: PLC0415
     from lacre.vetting.scan import listings  # noqa: PLC0415
 
+    for corpus in corpora:
+        # The index keeps where each text lies, to read it again.
+        refuse_secrets(corpus)
     found = listings(corpora, column, apart=[folder])
     named = [(corpus, column, listing) for corpus, listing in zip(corpora, found, strict=True)]
     meter = _Meter()

@@ -8,7 +8,7 @@ from importlib import import_module
 from itertools import takewhile
 from typing import Any, NamedTuple
 
-from lacre.corpora.remote import Unreachable, filesystem, plain, status, tried
+from lacre.corpora.remote import Unreachable, filesystem, plain, shown, status, tried
 from lacre.errors import InputError
 
 
@@ -44,7 +44,7 @@ def files_at(source: str) -> Found:
         details = tried(source, lambda: system.info(source))
         known = status(details)
         name = posixpath.basename(source.partition("?")[0].partition("#")[0])
-        return Found((FileAt(name or source, source, known.size or 0, known.mark),), "")
+        return Found((FileAt(name or shown(source), source, known.size or 0, known.mark),), "")
     path, revision, subset = plain(source), "", ""
     system.invalidate_cache()
     if scheme == "hf":
@@ -63,7 +63,7 @@ def files_at(source: str) -> Found:
             address = f"{scheme}://{name}"
             files.append(FileAt(posixpath.relpath(name, base), address, known.size or 0, known.mark))
     if not files:
-        raise InputError(source, "there is no file here", "Check the address")
+        raise InputError(shown(source), "there is no file here", "Check the address")
     return Found(tuple(sorted(files)), revision)
 
 
@@ -119,7 +119,9 @@ def pinned(source: str, system: Any) -> tuple[str, str]:
         )
     except (AttributeError, NotImplementedError, ValueError):
         raise InputError(
-            source, "is not the address of a repository", "Write hf://datasets/OWNER/NAME[@REVISION][/PATH]"
+            shown(source),
+            "is not the address of a repository",
+            "Write hf://datasets/OWNER/NAME[@REVISION][/PATH]",
         ) from None
     root = f"{resolved.repo_type}s/{resolved.repo_id}@{about.sha}"
     rest = resolved.path_in_repo + path[len(fixed) :]
@@ -131,5 +133,5 @@ def out_of_reach(source: str) -> str | None:
     try:
         files_at(source)
     except (Unreachable, InputError) as error:
-        return str(error).removeprefix(f"{source}: ").rstrip(".")
+        return str(error).removeprefix(f"{shown(source)}: ").rstrip(".")
     return None

@@ -1,5 +1,7 @@
-"""Files at an address (``https://``, ``s3://``, ``hf://`` and whatever else fsspec knows), read in blocks ahead of the
-reader and tried again when the network fails. What a server promised and did not give is never taken for the end.
+"""Files at an address (``https://``, ``s3://``, ``hf://``), read in blocks ahead of the reader and tried again when the
+network fails. What a server promised and did not give is never taken for the end.
+
+An address may hold a password or a token. It is shown, and kept, only as :func:`shown` gives it.
 """
 
 from __future__ import annotations
@@ -35,11 +37,16 @@ logging.getLogger("stamina").addHandler(logging.NullHandler())
 
 Kind = TypeVar("Kind")
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]+)://")
+SCHEMES = ("https", "http", "s3", "hf")
+"""The addresses that are read."""
 _EXTRAS = {"s3": "s3"}  # protocols that an extra of lacre brings
 
 
 class Unreachable(ColumnError):  # noqa: N818 - a state of the world, not a mistake
     """A file at an address could not be reached, after all tries; it may be reached another time."""
+
+
+WHOLE_ONLY = "the server gives whole files only, and this format needs parts: fetch the file"
 
 
 class NoParts(OSError):  # noqa: N818
@@ -59,6 +66,38 @@ def is_address(location: str) -> bool:
     return _SCHEME.match(location) is not None
 
 
+def shown(location: str) -> str:
+    """A location as it is shown and kept: an address without user, password and query, which may be secret.
+
+    >>> shown("https://user:secret@host:8000/a.txt?token=abc#x"), shown("s3://key:secret@bucket/a?.txt")
+    ('https://host:8000/a.txt', 's3://bucket/a?.txt')
+    >>> shown("hf://datasets/owner/name@main/a.txt#pt"), shown("texts/a?b@c.txt")
+    ('hf://datasets/owner/name@main/a.txt#pt', 'texts/a?b@c.txt')
+    """
+    found = _SCHEME.match(location)
+    if found is None:
+        return location
+    host, slash, path = location[found.end() :].partition("/")
+    if found[1] not in ("s3", "hf"):  # there a "?" is a pattern's
+        # Where a name has no path the query follows the name.
+        host, path = (re.split(r"[?#]", part, maxsplit=1)[0] for part in (host, path))
+    return f"{found[0]}{host.rpartition('@')[2]}{slash}{path}"
+
+
+def refuse_secrets(location: str) -> None:
+    """Refuse an address with what is not kept where the address is.
+
+    Raises:
+        InputError: it has a user, a password or a query.
+    """
+    if shown(location) != location:
+        raise InputError(
+            shown(location),
+            "was given with a user, a password or a query, which may be secret and is not written down",
+            "Leave it out, or fetch the file and give its path",
+        )
+
+
 def filesystem(location: str) -> Any:
     """The fsspec file system of an address. Where it signs in, and to which endpoint, is read from the environment.
 
@@ -68,6 +107,12 @@ def filesystem(location: str) -> Any:
     fsspec: Any = import_module("fsspec")  # only for addresses; without types
     found = _SCHEME.match(location)
     scheme = found[1] if found else "file"
+    if scheme not in SCHEMES:
+        raise InputError(
+            shown(location),
+            f"{scheme}:// cannot be read here",
+            "Give https://, s3:// or hf://, or fetch the files and give their path",
+        )
     if scheme == "hf":
         # It tells of every retry on stderr; what becomes of them is told in our own words.
         logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
@@ -77,7 +122,7 @@ def filesystem(location: str) -> Any:
         extra = _EXTRAS.get(scheme)
         todo = f"Run `pip install 'lacre[{extra}]'`" if extra else "Fetch the files, and give their path"
         why = str(error).splitlines()[0].rstrip(".")
-        raise InputError(location, f"{scheme}:// cannot be read here ({why})", todo) from None
+        raise InputError(shown(location), f"{scheme}:// cannot be read here ({why})", todo) from None
 
 
 def plain(location: str) -> str:
@@ -101,6 +146,9 @@ def status_of(error: BaseException) -> int | None:
     """The HTTP status that an error tells of, if it does."""
     for one in (error, error.__cause__):
         response = getattr(one, "response", None)
+        if isinstance(response, dict):  # botocore's
+            status = response.get("ResponseMetadata", {}).get("HTTPStatusCode")
+            return status if isinstance(status, int) else None
         for status in (getattr(one, "status", None), getattr(response, "status_code", None)):
             if isinstance(status, int):
                 return status
@@ -119,7 +167,7 @@ def may_pass(error: BaseException) -> bool:
 
 
 def reason(error: BaseException) -> str:
-    """What an error says, in a few words, without addresses, which may hold keys.
+    """What an error says, in a few words of ours where it is a usual one; without addresses, which may hold keys.
 
     >>> reason(PermissionError(13, "Permission denied"))
     'Permission denied'
@@ -127,6 +175,8 @@ def reason(error: BaseException) -> str:
     'Connect call failed'
     """
     status = status_of(error)
+    if words := _words_for(error):
+        return words
     if status in (401, 403):
         return f"the server asks for an account, or for its owner's consent (HTTP {status})"
     if status == 404:
@@ -140,6 +190,33 @@ def reason(error: BaseException) -> str:
         return _ADDRESS.sub("…", cause.strerror)
     first = str(cause).partition("\n")[0].strip().rstrip(".")
     return _ADDRESS.sub("…", first) or type(cause).__name__
+
+
+_WORDS = {
+    "NoSuchBucket": "there is no such bucket",
+    "ClientPayloadError": "the answer broke off",
+    "ServerDisconnectedError": "the server hung up",
+    "RemoteProtocolError": "the server hung up",
+    "ConnectionClosedError": "the server hung up",
+    "EndpointConnectionError": "nobody answers there",
+    "ClientConnectorError": "nobody answers there",
+    "ConnectError": "nobody answers there",
+    "NoCredentialsError": "no account is given",
+    "TimeoutError": "no answer in time",
+    "TimeoutException": "no answer in time",
+    "HTTPClientError": "the line broke",
+}
+"""Libraries' errors, by their own names or a server's code, in our words."""
+
+
+def _words_for(error: BaseException) -> str:
+    for one in (error, error.__cause__):
+        response = getattr(one, "response", None)
+        code = response.get("Error", {}).get("Code") if isinstance(response, dict) else None
+        for name in (code, *(kind.__name__ for kind in type(one).__mro__)):
+            if name in _WORDS:
+                return _WORDS[name]
+    return ""
 
 
 _ADDRESS = re.compile(r"\b[a-z][a-z0-9+]*://\S+")
@@ -173,7 +250,7 @@ def tried(location: str, work: Callable[[], Kind]) -> Kind:
         raise
     except known as error:
         todo = "Check the address and the network" if may_pass(error) else "Check the address and the account"
-        raise Unreachable(sentence(location, reason(error), todo)) from None
+        raise Unreachable(sentence(shown(location), reason(error), todo)) from None
     raise AssertionError("a retry ends with a value or an error")
 
 
@@ -246,6 +323,10 @@ class Stream(io.RawIOBase):
         """Bytes read."""
         return self._position
 
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:  # noqa: ARG002 - as of any file
+        """Raises :class:`NoParts`: it is read in order."""
+        raise NoParts(WHOLE_ONLY)
+
     def read(self, size: int | None = -1) -> bytes:
         """The next ``size`` bytes or fewer; none at the end.
 
@@ -304,6 +385,7 @@ class AddressFile(io.RawIOBase):
         self._local = threading.local()
         self._opened: list[Any] = []
         self._stream: Stream | None = None  # where the server turned out to give whole files only
+        self._from_end = False  # whether the reader begins at the end, as readers of Parquet do
 
     def readable(self) -> bool:
         """It is."""
@@ -325,6 +407,7 @@ class AddressFile(io.RawIOBase):
         """Go to a place."""
         start = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._size}[whence]
         self._position = max(0, start + offset)
+        self._from_end |= whence == io.SEEK_END
         return self._position
 
     def read(self, size: int | None = -1) -> bytes:
@@ -348,9 +431,11 @@ class AddressFile(io.RawIOBase):
             try:
                 return self._block(number)[at : at + end - self._position]
             except NoParts:
+                if self._from_end:
+                    raise NoParts(WHOLE_ONLY) from None
                 self._stream = Stream(self._location, self._size, self._position)
         if self._stream.tell() != self._position:
-            raise NoParts("the server gives whole files only, and this format needs parts: fetch the file")
+            raise NoParts(WHOLE_ONLY)
         return self._stream.read(end - self._position)
 
     def _block(self, number: int) -> bytes:

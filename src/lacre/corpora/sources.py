@@ -19,7 +19,7 @@ from lacre.corpora.compression import opened, unpacked
 from lacre.corpora.formats import Kind, kind
 from lacre.corpora.hub import is_repository, streamed_shards
 from lacre.corpora.parquet import parquet_file
-from lacre.corpora.remote import is_address
+from lacre.corpora.remote import NoParts, is_address, shown
 from lacre.errors import InputError
 
 SHARD_BYTES = 256 << 20
@@ -78,7 +78,9 @@ def shards(source: str, *, column: str | None = None, shard_bytes: int = SHARD_B
     else:
         found = _found(source, left_out)
     if not found and not left_out:
-        raise InputError(source, "there is no file here", "Give a file, or a folder or glob that holds some")
+        raise InputError(
+            shown(source), "there is no file here", "Give a file, or a folder or glob that holds some"
+        )
     ordered = sorted(found, key=lambda file: file.path)
     parts = _cut(source, ordered, column, left_out, shard_bytes)
     if is_repository(source) and all(part.path.lower() == "readme.md" for part in parts):
@@ -87,7 +89,7 @@ def shards(source: str, *, column: str | None = None, shard_bytes: int = SHARD_B
     if not parts:
         first = left_out[0]
         raise InputError(
-            source, f"nothing here can be read: {first.where}: {first.reason}", "Give files with text"
+            shown(source), f"nothing here can be read: {first.where}: {first.reason}", "Give files with text"
         )
     return Listing(
         shards=tuple(parts), left_out=tuple(sorted(left_out, key=lambda item: item.where)), revision=revision
@@ -116,7 +118,7 @@ def _cut(
 
     def cut(file: _Found) -> tuple[list[Shard], list[Unread]]:
         out: list[Unread] = []
-        return list(_parts(source, file, column, out, shard_bytes)), out
+        return list(_parts(shown(source), file, column, out, shard_bytes)), out
 
     if is_address(source):
         # A look at each takes a tenth of a second or more, most of it waiting.
@@ -248,7 +250,7 @@ def _parts(
         mark=file.mark,
     )
     if shape.format == "parquet":
-        yield from _ranges(whole, shard_bytes)
+        yield from _ranges(whole, shard_bytes, left_out)
     elif shape.format == "jsonl" and shape.compression is None and file.size > shard_bytes:
         yield from _spans(whole, shard_bytes)
     else:
@@ -309,7 +311,7 @@ def is_text(head: bytes) -> bool:
     return True
 
 
-def _ranges(whole: Shard, shard_bytes: int) -> Iterator[Shard]:
+def _ranges(whole: Shard, shard_bytes: int, left_out: list[Unread]) -> Iterator[Shard]:
     """A Parquet file cut at row groups; a broken one stays whole, for its reader to say what is wrong."""
     import pyarrow as pa  # noqa: PLC0415
 
@@ -319,6 +321,10 @@ def _ranges(whole: Shard, shard_bytes: int) -> Iterator[Shard]:
                 file.metadata.row_group(group).total_byte_size
                 for group in range(file.metadata.num_row_groups)
             ]
+    except NoParts as error:
+        gap = Unread(where=whole.path, reason=str(error), bytes=max(1, whole.size), incomplete=True)
+        left_out.append(gap)
+        return
     except (pa.ArrowException, OSError):
         yield whole
         return

@@ -15,7 +15,7 @@ import msgspec
 
 from lacre.corpora.batches import Shard, Unread
 from lacre.corpora.readers import check
-from lacre.corpora.remote import is_address
+from lacre.corpora.remote import is_address, shown
 from lacre.corpora.sources import AT_ONCE, TABLE_FORMATS, Listing, shards
 from lacre.errors import InputError
 from lacre.overlap.index import ItemIndex
@@ -56,7 +56,7 @@ def listings(
     places = [source if is_address(source) else os.path.realpath(source) for source in sources]
     for number, place in enumerate(places):
         if place in places[:number]:
-            raise InputError(sources[number], "this corpus is named twice", "Name it once")
+            raise InputError(shown(sources[number]), "this corpus is named twice", "Name it once")
     aside = [Path(os.path.realpath(path)) for path in apart]
     found = [
         _without(
@@ -130,7 +130,7 @@ def _without(source: str, listing: Listing, apart: Sequence[Path]) -> Listing:
             kept.append(shard)
     if not kept:
         raise InputError(
-            source,
+            shown(source),
             "holds nothing but the items, or what was written about them",
             "Give the text to search, and another folder for --out",
         )
@@ -168,7 +168,7 @@ def _shared_named(sources: Sequence[str], found: Sequence[Listing]) -> list[List
     for source, listing in zip(sources, found, strict=True):
         here = {Path(shard.location).resolve(): shard.path for shard in listing.shards}
         again = sorted((path, first[place]) for place, path in here.items() if place in first)
-        gaps = [Unread(where=path, reason=f"read for {other} too", bytes=0) for path, other in again]
+        gaps = [Unread(where=path, reason=f"read for {shown(other)} too", bytes=0) for path, other in again]
         named.append(msgspec.structs.replace(listing, left_out=(*listing.left_out, *gaps)))
         first = dict.fromkeys(here, source) | first
     return named
@@ -207,7 +207,7 @@ def scan(
     _work_off(list(jobs.values()), _Desk(index, align_from, crew, journal, tally, sums))
     return [
         Corpus(
-            reading_of_corpus(source, listing, [r for r in one.readings if r is not None]),
+            reading_of_corpus(shown(source), listing, [r for r in one.readings if r is not None]),
             one.found,
             tuple(sorted(one.failed)),
         )
