@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.corpora.serving import SHA, Server, in_place_of_the_hub
+from tests.corpora.serving import SHA, Files, Server, in_place_of_the_hub
 from tests.corpora.test_hub_and_s3 import PAGES
 
 from lacre.cli import run
@@ -137,6 +137,9 @@ def test_what_cannot_be_reached_is_named_and_nothing_is_written(
         (("add", "c4", "corpus"), "corpus 'c4': is in the inventory already"),
         (("add", "new", "corpus", "--licence", "CC0"), "a licence and where it was read go together"),
         (("add", "new", "no/such"), "no such file or folder"),
+        (("add", "Bad Id", "corpus"), "corpus 'Bad Id': is no id"),
+        (("add", "table", "table.jsonl", "--column", "nope"), "nope"),
+        (("add", "page", "corpus", "--column", "text"), "has no columns"),
         (("check",), "no corpus is named"),
         (("check", "c44"), "Did you mean c4"),
     ],
@@ -144,5 +147,28 @@ def test_what_cannot_be_reached_is_named_and_nothing_is_written(
 def test_what_makes_no_sense_is_refused(
     workspace: Path, capsys: Capture, arguments: tuple[str, ...], said: str
 ) -> None:
+    Path("table.jsonl").write_text('{"id": "1", "text": "Um texto."}\n', encoding="utf-8")
+    before = Path("registry/corpora.jsonl").read_bytes()
     assert run(["corpus", *arguments]) == Exit.BAD_INPUT
+    assert Path("registry/corpora.jsonl").read_bytes() == before
     assert said in capsys.readouterr().err
+
+
+def test_a_file_at_an_address_that_changed_within_its_size_is_not_as_it_was(
+    workspace: Path, capsys: Capture
+) -> None:
+    with Server(Files) as server:
+        server.site.files = {"/a.txt": b"um texto"}
+        assert run(["corpus", "add", "page", f"{server.url}/a.txt"]) == Exit.CLEAN
+        assert run(["corpus", "check", "page"]) == Exit.CLEAN
+        assert "as it was" in capsys.readouterr().out
+        server.site.files = {"/a.txt": b"outro tx"}
+        assert run(["corpus", "check", "page"]) == Exit.FINDING
+        assert "changed: revision" in capsys.readouterr().out
+
+
+def test_the_list_rounds_and_says_about_how_large_a_corpus_is(workspace: Path, capsys: Capture) -> None:
+    assert run(["corpus", "list"]) == Exit.CLEAN
+    rows = {line.split("\t")[0]: line.split("\t") for line in capsys.readouterr().out.splitlines()}
+    assert rows["fineweb-2-por-latn"][3] == "275.9 GB"
+    assert rows["classicc-pt"][3] == "about 165 GB"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from lacre.registry.workspace import Workspace
 
 UNKNOWN = "unknown"
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 Kind = Literal["pretraining", "instruction", "retrieval", "news", "evaluation", "example"]
 KINDS = get_args(Kind)
 
@@ -114,10 +116,18 @@ def add(
 
     Exit code: 4 when it cannot be reached; nothing is written then.
     """
+    from lacre.corpora.remote import refuse_secrets  # noqa: PLC0415 - keeps --help fast
     from lacre.registry.corpora import LICENCE, Corpus, Fact, with_seen, write_corpora  # noqa: PLC0415
 
     workspace = _workspace()
     known = workspace.corpora()
+    if not _ID.fullmatch(name):
+        raise InputError(
+            f"corpus '{name}'",
+            "is no id",
+            "Write letters without accents, digits, dots, hyphens and underscores",
+        )
+    refuse_secrets(location)
     if name in known:
         raise InputError(
             f"corpus '{name}'", "is in the inventory already", f"`lacre corpus check {name}` looks again"
@@ -133,7 +143,7 @@ def add(
     new = Corpus(
         id=name, location=location, kind=kind, subset=subset, column=column, licence=licence, facts=facts
     )
-    look = _look(new, workspace)
+    look = _look(new, workspace, column)
     new = with_seen(new, look.seen, source=look.page, date=today)
     write_corpora(workspace.registry / "corpora.jsonl", [new])
     if as_json:
@@ -153,6 +163,9 @@ def add(
 @json_option
 def check(*, names: tuple[str, ...], benchmark: str | None, write: bool, as_json: bool) -> int:
     """Look at corpora where they lie: can they be reached, and are they as the inventory has them?
+
+    At an address a file counts as changed when its server gives it another tag or date; on disk, when its size or its
+    columns are others.
 
     Exit code: 0 when all are as they were, 1 when one is not, 4 when one cannot be reached.
     """
@@ -201,14 +214,15 @@ class _Look(NamedTuple):
     page: str
 
 
-def _look(corpus: Corpus, workspace: Workspace) -> _Look:
+def _look(corpus: Corpus, workspace: Workspace, column: str | None = None) -> _Look:
+    """Look at a corpus; refuse it when it has no such text column."""
     from lacre.corpora.looking import look_at, page_of  # noqa: PLC0415 - keeps --help fast
     from lacre.corpora.remote import is_address  # noqa: PLC0415
     from lacre.vetting.required import source_of  # noqa: PLC0415
 
     if corpus.location is None:
         raise InputError(f"corpus '{corpus.id}'", "nobody has said where it is", "Write its location")
-    seen = look_at(source_of(corpus, workspace.root))
+    seen = look_at(source_of(corpus, workspace.root), column)
     at = corpus.location if not is_address(corpus.location) else page_of(corpus.location, seen.revision)
     return _Look(seen, at)
 
@@ -219,17 +233,37 @@ def _why(error: LacreError) -> str:
 
 
 def _looked(corpus: Corpus, seen: Seen, state: str) -> tuple[str, ...]:
-    from lacre.report.words import size  # noqa: PLC0415 - keeps --help fast
-
     return (
         corpus.id,
         f"{seen.files:,}",
-        UNKNOWN if seen.size is None else size(seen.size)[1].replace("\xa0", " "),
+        _bytes(seen.size),
         ",".join(seen.columns),
         "" if seen.gated is None else "yes" if seen.gated else "no",
-        seen.revision[:12],
+        seen.revision[:12] if len(seen.revision) >= 40 else seen.revision,
         state,
     )
+
+
+def _about(corpus: Corpus) -> str:
+    """The size of a corpus of which somebody only says about how large it is."""
+    from lacre.registry.corpora import SIZE  # noqa: PLC0415 - keeps --help fast
+
+    fact = corpus.facts.get(SIZE)
+    return (fact.value if fact is not None else None) or UNKNOWN
+
+
+def _bytes(size: int | None) -> str:
+    """Bytes in the largest unit that leaves a figure of at least 1, rounded as the page on scale rounds them.
+
+    >>> _bytes(275_864_696_856), _bytes(8_499_358), _bytes(999), _bytes(999_960)
+    ('275.9 GB', '8.5 MB', '999 bytes', '1.0 MB')
+    """
+    if size is None:
+        return UNKNOWN
+    for power, unit in ((4, "TB"), (3, "GB"), (2, "MB"), (1, "kB")):
+        if size >= 0.99995 * 1000**power:
+            return f"{size / 1000**power:,.1f} {unit}"
+    return f"{size:,} bytes" if size != 1 else "1 byte"
 
 
 def _today() -> str:
@@ -247,13 +281,11 @@ def _named(known: Mapping[str, Corpus], name: str) -> Corpus:
 
 
 def _row(corpus: Corpus) -> tuple[str, ...]:
-    from lacre.report.words import size  # noqa: PLC0415 - keeps --help fast
-
     return (
         corpus.id,
         corpus.kind,
         (corpus.location or UNKNOWN) + (f", {corpus.subset}" if corpus.subset else ""),
-        UNKNOWN if corpus.size is None else size(corpus.size)[1].replace("\xa0", " "),
+        _bytes(corpus.size) if corpus.size is not None else _about(corpus),
         corpus.licence or UNKNOWN,
         UNKNOWN if corpus.gated is None else "yes" if corpus.gated else "no",
     )

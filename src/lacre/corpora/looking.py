@@ -14,19 +14,24 @@ from lacre.corpora.batches import Shard
 from lacre.corpora.compression import READ_BYTES, unpacked
 from lacre.corpora.lines import records_of
 from lacre.corpora.parquet import parquet_file
-from lacre.corpora.remote import filesystem, plain, tried
-from lacre.corpora.sources import Listing, shards
+from lacre.corpora.readers import check
+from lacre.corpora.remote import filesystem, is_address, plain, shown, tried
+from lacre.corpora.sources import TABLE_FORMATS, Listing, shards
+from lacre.digest import sha256
+from lacre.errors import InputError
 from lacre.registry.corpora import Seen
 
 
-def look_at(source: str) -> Seen:
+def look_at(source: str, column: str | None = None) -> Seen:
     """What can be seen of a corpus: only lists, and the head of one file, are read.
 
     Raises:
-        InputError: nothing is there.
+        InputError: nothing is there, or the text column that was named is not.
         Unreachable: it cannot be reached.
     """
-    listing = shards(source)
+    listing = shards(source, column=column)
+    if column is not None:
+        _check_column(source, listing)
     about = _repository(source)
     # Parts of one file are counted once.
     sizes = {(shard.location, shard.path): shard.size for shard in listing.shards}
@@ -35,9 +40,27 @@ def look_at(source: str) -> Seen:
         files=len(sizes),
         columns=_columns(listing),
         gated=None if about is None else bool(about.gated),
-        revision=listing.revision,
+        revision=listing.revision or _marks(source, listing),
         licence=_licence(about),
     )
+
+
+def _check_column(source: str, listing: Listing) -> None:
+    """Raises InputError when the first table has no such text column, or nothing here is a table."""
+    table = next((shard for shard in listing.shards if shard.format in TABLE_FORMATS), None)
+    if table is None:
+        raise InputError(shown(source), "has no columns: it is no table", "Leave --column out")
+    check(table)
+
+
+def _marks(source: str, listing: Listing) -> str:
+    """What changes when a file at an address does, as its server tells; "" where none does, or it lies on disk."""
+    marks = {shard.path: shard.mark for shard in listing.shards}
+    if not is_address(source) or not all(marks.values()):
+        return ""
+    if len(marks) == 1:
+        return next(iter(marks.values())).removeprefix("W/").strip('"')
+    return sha256(msgspec.json.encode(sorted(marks.items())))
 
 
 def _repository(source: str) -> Any:
@@ -89,6 +112,6 @@ def page_of(source: str, revision: str) -> str:
     's3://bucket/texts'
     """
     if not source.startswith("hf://"):
-        return source
+        return shown(source)
     names = plain(source.partition("#")[0]).partition("@")[0].split("/")
     return f"https://huggingface.co/{'/'.join(names[:3])}/tree/{revision or 'main'}"
