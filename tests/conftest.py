@@ -26,6 +26,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("together") is not None:
             item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
+    # Long ones first: a worker that began one last would play on alone.
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
 
 @pytest.fixture

@@ -101,6 +101,7 @@ def git(root: Path, *words: str) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(["git", *words], cwd=root, env=env, capture_output=True, check=False)
 
 
+@pytest.mark.untraced
 def test_the_hook_stops_a_commit(ground: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["guard", "install", *HELD]) == Exit.CLEAN
     assert run(["guard", "install", *HELD, "--json"]) == Exit.CLEAN  # again: it is our own

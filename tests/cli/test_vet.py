@@ -389,6 +389,7 @@ def test_a_full_disk_leaves_the_journal_and_the_table_is_printed_all_the_same(he
     assert names(here / "out") == FILES
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("wait", ["Indexing", "MB of text"])
 def test_ctrl_c_ends_soon_and_leaves_nothing_but_the_journal(here: Path, wait: str) -> None:
     text = (FILLER * 10_000 + "\n").encode()

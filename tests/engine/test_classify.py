@@ -498,6 +498,7 @@ def test_any_words_give_one_class_or_one_reason(reply: str) -> None:
     assert found.start is None or (found.end is not None and 0 <= found.start <= found.end <= len(reply))
 
 
+@pytest.mark.untraced
 @settings(deadline=None)
 @given(st.text(max_size=300))
 def test_reading_keeps_every_place(reply: str) -> None:
@@ -538,6 +539,7 @@ HOSTILE = (
 )
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("piece", HOSTILE)
 def test_a_long_reply_takes_time_in_proportion(piece: str) -> None:
     begun = time.process_time()

@@ -106,6 +106,7 @@ def test_the_labels_are_840_answers_of_24_runs_each_once() -> None:
     assert Counter(label.half for label in labels()) == {"developed": 420, "held": 420}
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("numbered", [True, False], ids=["number told", "number not told"])
 @pytest.mark.parametrize("half", ["developed", "held"])
 def test_nothing_that_the_rule_decides_is_wrong(root: Path, half: str, numbered: bool) -> None:

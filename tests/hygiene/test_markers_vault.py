@@ -68,6 +68,7 @@ def damage(root: Path) -> None:
     path.write_bytes(content)
 
 
+@pytest.mark.untraced
 def test_no_command_lets_a_marker_out(root: Path) -> None:
     said = b""
     for call in CALLS:

@@ -22,6 +22,8 @@ from lacre.overlap.sheets import TextWords, wide, word_hash, words_of_buffer, wo
 from lacre.overlap.table import fold_table
 from lacre.text import words
 
+# The tracer cannot see compiled loops, and makes the definition that they are held to thrice as slow.
+pytestmark = pytest.mark.untraced
 hash_of = lru_cache(maxsize=1 << 16)(word_hash)
 
 

@@ -78,6 +78,7 @@ def planted(
     return index_of(*items), which, (first, first + size), run, document
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("style", ["no letters", "A)", "(a)"])
 @given(seed=SEEDS)
 @settings(max_examples=60, deadline=None)
@@ -115,6 +116,7 @@ def test_a_changed_word_ends_a_run(seed: int) -> None:
     assert got == [span for span in [(0, wrong), (wrong + 1, 40)] if span[1] - span[0] >= 8]
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.__name__)
 @pytest.mark.parametrize("style", ["A)", "(a)"])
 @given(seed=SEEDS)
@@ -354,6 +356,7 @@ TOKENS = st.sampled_from(["ba", "ce", "di", "1", "a", "b"])
 PHRASES = st.lists(TOKENS, max_size=10).map(" ".join)
 
 
+@pytest.mark.untraced
 @given(
     stem=st.lists(TOKENS, min_size=5, max_size=16).map(" ".join),
     options=st.lists(PHRASES, max_size=3),

@@ -34,6 +34,7 @@ def fingerprints(pairs: Sequence[tuple[int, int]]) -> Values:
 HASHES = st.one_of(st.integers(0, 2**44 - 1), st.integers(0, 20), st.just(2**44 - 1))
 
 
+@pytest.mark.untraced
 @given(
     st.lists(st.tuples(HASHES, st.integers(0, 4)), max_size=300),
     st.lists(st.tuples(HASHES, st.integers(0, 2)), max_size=300),

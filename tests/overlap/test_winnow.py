@@ -77,6 +77,7 @@ def by_definition(text: str) -> list[tuple[int, int]]:
     return [(grams[k] >> BLOCK_BITS, k) for k in places]
 
 
+@pytest.mark.untraced
 @given(st.lists(st.one_of(TEXTS, st.lists(st.sampled_from("abc"), max_size=40).map(" ".join)), max_size=4))
 @settings(deadline=None, max_examples=60)
 def test_the_winnow_keeps_what_the_definition_says(texts: list[str]) -> None:
@@ -89,6 +90,7 @@ def test_the_winnow_keeps_what_the_definition_says(texts: list[str]) -> None:
     assert found.gaps.tolist() == [gaps[k] for k in range(WINDOW + 1)]
 
 
+@pytest.mark.untraced
 @given(
     seed=st.integers(0, 2**32),
     size=st.integers(REACH, 40),
@@ -163,6 +165,7 @@ def test_words_are_counted_with_the_documents_they_stand_in_over_batches() -> No
     assert values(winnow.taken()).size == 0, "the winnow is empty afterwards"
 
 
+@pytest.mark.untraced
 def test_one_stretch_of_words_in_eight_is_counted_and_the_table_grows_with_them() -> None:
     size = 600_000 // (EVERY * STRETCH) * EVERY * STRETCH
     text = " ".join(f"{k}" for k in range(size))
@@ -192,6 +195,7 @@ def test_vocabularies_of_parts_add_up() -> None:
     assert whole.words.tolist() == sorted(whole.words.tolist())
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("words", range(GRAM, REACH + 3))
 def test_the_reach_told_by_the_gaps_is_that_of_planted_runs(words: int) -> None:
     chance = random.Random(words)

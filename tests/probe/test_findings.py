@@ -90,6 +90,7 @@ PLAYERS: dict[str, Script] = {
 }
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("script", PLAYERS.values(), ids=PLAYERS)
 def test_a_column_that_does_something_else_is_not_marked(script: Script, tmp_path: Path) -> None:
     found = found_by(tmp_path / "journal.jsonl", probe_of(ITEMS, made_up(20, first=1000)), script)
@@ -219,6 +220,7 @@ def test_completion_mode_sends_the_beginning_alone(tmp_path: Path) -> None:
     assert isinstance(only(found).guided, Undefined)
 
 
+@pytest.mark.untraced
 def test_the_same_replies_give_the_same_findings(tmp_path: Path) -> None:
     probe = probe_of(ITEMS, CONTROLS)
     cards, replies = asked_of(tmp_path / "journal.jsonl", probe, Memory({}, PROSE))

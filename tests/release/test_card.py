@@ -95,6 +95,7 @@ def test_rows_say_what_the_layers_promise(loaded: dict[str, Any]) -> None:
     assert all(row["canary"].startswith("CANARY ") for row in opened.values())
 
 
+@pytest.mark.untraced
 def test_croissant_is_valid_and_its_records_are_the_rows(
     story: Story, loaded: dict[str, Any], tmp_path: Path
 ) -> None:

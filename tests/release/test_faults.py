@@ -45,6 +45,7 @@ def unseen(files: Files, name: str, places: range | list[int], seed: str) -> lis
     ]
 
 
+@pytest.mark.untraced
 @pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("name", [SUMS, ENVELOPE, LEDGER, COMMITMENTS, OPENINGS])
 def test_a_changed_byte_of_what_holds_a_release_together_is_found(story: Story, name: str) -> None:
