@@ -376,7 +376,7 @@ def test_a_full_disk_leaves_the_journal_and_the_table_is_printed_all_the_same(he
         check=False,
         env=untraced(),
     )
-    assert ended.returncode == Exit.BAD_INPUT
+    assert ended.returncode == Exit.INCOMPLETE
     assert "q1\tdrop" in ended.stdout
     assert "could not be written (File too large)" in ended.stderr
     assert names(here / "out") == ["verdicts.jsonl", "vetting.journal"]

@@ -14,7 +14,11 @@ from tests.untraced import untraced
 from tests.vetting.making import FILLER, STEM
 
 from lacre.cli import run
+from lacre.cli.vet_work import settle
 from lacre.errors import Exit
+from lacre.overlap.sheets import read_sheets
+from lacre.registry.rules import default_rules
+from lacre.vetting.vet import Vetting
 
 Capture = pytest.CaptureFixture[str]
 COMMAND = ["items.csv", "--corpus", "corpus", "--out"]
@@ -166,3 +170,28 @@ def test_what_does_not_go_together_is_refused(
 def test_a_scheduler_that_is_not_there_is_a_fault_of_the_network(here: Path, capsys: Capture) -> None:
     assert vet("items.csv", "--corpus", "nowhere", "--scheduler", "nonsense") == Exit.COLUMN
     assert "nonsense: no scheduler answers there" in capsys.readouterr().err
+
+
+def test_a_damaged_journal_is_refused_without_a_promise_to_go_on(here: Path, capsys: Capture) -> None:
+    Path("out").mkdir()
+    Path("out/vetting.journal").write_text("lixo\nmais lixo\n", encoding="utf-8")
+    assert run(["vet", "items.csv", "--corpus", "corpus", "--out", "out", "--resume"]) == Exit.BAD_INPUT
+    err = capsys.readouterr().err
+    assert "is no line of a vetting's journal. Remove the file and begin anew." in err
+    assert "goes on from there" not in err
+
+
+def test_where_no_shard_found_room_nothing_is_promised(here: Path, capsys: Capture) -> None:
+    vetting = Vetting(
+        items=(), candidates=(), corpora=(), rules=default_rules().vetting, sheets=read_sheets([]), unkept=2
+    )
+    Path("out").mkdir()
+    Path("out/vetting.journal").write_bytes(b"")
+    settle(Path("out"), vetting, is_written=False)
+    assert "there was no room for a journal. Make room, and vet again." in capsys.readouterr().err
+    assert not Path("out/vetting.journal").exists()
+    Path("out/vetting.journal").write_bytes(b"{}\n{}\n")
+    settle(Path("out"), vetting, is_written=False)
+    assert (
+        "keeps what was read, but for 2 shards that found no room; --resume tries" in capsys.readouterr().err
+    )

@@ -247,6 +247,43 @@ def test_a_full_disk_is_said_once_and_the_scan_goes_on(tmp_path: Path, times: in
     assert (path.read_bytes().count(b"\n") if path.exists() else 0) == (0 if times == 99 else 5)
 
 
+def test_a_shard_that_finds_room_is_kept_though_a_larger_one_did_not(tmp_path: Path) -> None:
+    class Little(JournalFile):
+        """A disk with room for short lines only."""
+
+        def append(self, lines: Sequence[bytes]) -> None:
+            if sum(map(len, lines)) > 20_000:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            super().append(lines)
+
+    pages = "".join(
+        json.dumps({"id": f"p{k}", "text": f"{STEM} {FILLER * 60} {STEM}"}) + "\n" for k in range(9)
+    )
+    source = folder(tmp_path / "corpus", large_jsonl=pages, small_txt=FILLER, smaller_txt=LAW)
+    path = tmp_path / "out" / NAME
+    found = vetted(source, Little(path))
+    assert found.unkept == 1
+    assert path.read_bytes().count(b"\n") == 3
+    assert vetted(source, JournalFile(path)).unkept == 0
+    assert path.read_bytes().count(b"\n") == 4
+
+
+def test_a_line_that_is_damaged_costs_its_shard_alone(begun: tuple[str, Path], tmp_path: Path) -> None:
+    source, path = begun
+    lines = path.read_bytes().splitlines(keepends=True)
+    lines[1] = b"lixo secreto\n"
+    path.write_bytes(b"".join(lines))
+    said: list[str] = []
+    found = vetted(source, JournalFile(path), on_trouble=said.append)
+    assert said == [f"{path}: line 2 is damaged: what it held is read again"]
+    assert results(found, tmp_path / "a") == results(vetted(source, None), tmp_path / "b")
+
+
+def test_the_results_are_their_owner_s_as_the_journal_is(tmp_path: Path) -> None:
+    results(vetted(corpus(tmp_path), None), tmp_path / "out")
+    assert {path.stat().st_mode & 0o777 for path in (tmp_path / "out").iterdir()} == {0o600}
+
+
 def test_a_damaged_shard_is_not_kept_but_read_again(tmp_path: Path) -> None:
     source = folder(tmp_path / "corpus", **{"a.txt_gz": b"\x1f\x8b\x08not gzip"}, b_txt=FILLER)
     path = tmp_path / "out" / NAME

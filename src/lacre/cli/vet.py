@@ -17,7 +17,7 @@ from lacre.cli.vet_index import index_options, opened, refuse_besides
 from lacre.cli.vet_readings import counted, reading_lines
 from lacre.cli.vet_watch import answer_lines, watch_file
 from lacre.cli.vet_work import Work, check_work, cores, crew, journal, settle, work_options
-from lacre.errors import Exit, InputError
+from lacre.errors import Exit, IncompleteError, InputError, sentence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -121,7 +121,8 @@ def vet(
     --index looks the items up instead of reading everything: every run of 10 words is found, shorter runs and edited
     sentences in part. With --watch and --stdin an item is answered for while it is written.
 
-    Exit code: 0 when every item is kept, 1 when some are not, 2 for bad input, 5 when something is unknown.
+    Exit code: 0 when every item is kept, 1 when some are not, 2 for bad input, 4 when a corpus cannot be reached at the
+    start, 5 when something is unknown or the results could not be written.
     """
     from lacre.cli.vet_vault import vet_vault  # noqa: PLC0415 - keeps --help fast
     from lacre.registry.intake import candidates, parse_mapping  # noqa: PLC0415
@@ -309,7 +310,7 @@ def _near(root: Path) -> Path:
     return Path(os.path.relpath(root))
 
 
-def _write(vetting: Vetting, out: Path, title: str) -> InputError | None:
+def _write(vetting: Vetting, out: Path, title: str) -> IncompleteError | None:
     """Write the files; the error when that was not possible."""
     from lacre.report.compose import page_of  # noqa: PLC0415
     from lacre.report.vetting import render  # noqa: PLC0415
@@ -318,10 +319,12 @@ def _write(vetting: Vetting, out: Path, title: str) -> InputError | None:
     try:
         write(vetting, render(page_of(vetting, title)), out)
     except OSError as error:
-        return InputError(
-            out,
-            f"the results could not be written ({error.strerror})",
-            "Nothing there was changed; make room and run again, or name another folder",
+        return IncompleteError(
+            sentence(
+                out,
+                f"the results could not be written ({error.strerror})",
+                "Nothing there was changed; make room and run again, or name another folder",
+            )
         )
     return None
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import click
 
 from lacre.cli.output import say
-from lacre.errors import InputError
+from lacre.errors import InputError, RecordError
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -141,7 +141,7 @@ def journal(out: Path | None, *, is_private: bool) -> Iterator[JournalFile | Non
     file = JournalFile(out / NAME)
     try:
         yield file
-    except InputError:
+    except (InputError, RecordError):
         raise  # what is wrong would be wrong again
     except BaseException:
         if is_begun(file.path):
@@ -165,4 +165,8 @@ def settle(out: Path | None, vetting: Vetting, *, is_written: bool) -> None:
         again = (
             f"{len(vetting.failed):,} shards that could not be reached" if vetting.failed else "the results"
         )
-        say(f"{out / NAME} keeps what was read; --resume tries {again} again.")
+        but = f", but for {vetting.unkept:,} shards that found no room" if vetting.unkept else ""
+        say(f"{out / NAME} keeps what was read{but}; --resume tries {again} again.")
+    elif vetting.unkept:
+        (out / NAME).unlink(missing_ok=True)
+        say("Nothing that was read could be kept: there was no room for a journal. Make room, and vet again.")

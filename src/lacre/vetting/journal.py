@@ -104,12 +104,13 @@ class Journal:
         self._sink = sink
         self._where = getattr(sink, "path", "journal")
         self._on_trouble = on_trouble
+        self._stamp: list[bytes] = []
         self._waiting: list[bytes] = []
         self._said = False
         self.added = 0
-        first = next(self._entries(), None)
+        first = next((entry for _, entry in self._entries()), None)
         if first is None:
-            self._waiting.append(jsonl.encode(ours))
+            self._stamp.append(jsonl.encode(ours))
         elif first != ours:
             raise InputError(
                 self._where,
@@ -118,38 +119,59 @@ class Journal:
             )
 
     def results(self) -> Iterator[Line]:
-        """The shards that are done.
-
-        Raises:
-            RecordError: a line is no entry. Its text is not quoted.
-        """
-        for entry in self._entries():
+        """The shards that are done. A line that is damaged is of no use, and said: its shard is read again."""
+        damaged = []
+        for number, entry in self._entries():
             if isinstance(entry, Line):
                 yield entry
+            elif entry is None:
+                damaged.append(number)
+        if damaged:
+            one = len(damaged) == 1
+            what = f"line {damaged[0]:,} is" if one else f"{len(damaged):,} lines are"
+            self._on_trouble(
+                f"{self._where}: {what} damaged: what {'it' if one else 'they'} held is read again"
+            )
 
-    def _entries(self) -> Iterator[Stamp | Line]:
+    def _entries(self) -> Iterator[tuple[int, Stamp | Line | None]]:
+        """The lines by their numbers, none for one that is damaged.
+
+        Raises:
+            RecordError: the first is, so that nobody can tell what the others are of. Its text is not quoted.
+        """
         for number, line in enumerate(self._sink.lines(), 1):
             entry = _entry(line)
-            if entry is None:
+            if entry is None and number == 1:
                 todo = "Remove the file and begin anew"
                 raise RecordError(self._where, [Fault(number, "is no line of a vetting's journal", todo)])
-            yield entry
+            yield number, entry
 
     def add(self, key: str, result: ShardResult) -> None:
         """Keep a shard. What cannot be written now is said once, and tried again with the next shard."""
-        self._waiting.append(jsonl.encode(Line(key=key, result=result), composed=False))
+        line = jsonl.encode(Line(key=key, result=result), composed=False)
         self.added += 1
+        waiting = [line]
         try:
-            self._sink.append(self._waiting)
+            # By itself first: where there is little room a small shard is kept though a large one was not.
+            self._sink.append([*self._stamp, line])
+            self._stamp.clear()
+            waiting = []
+            if self._waiting:
+                self._sink.append(self._waiting)
+                self._waiting.clear()
         except OSError as error:
+            self._waiting += waiting
             if not self._said:
                 self._said = True
                 self._on_trouble(
                     f"{self._where}: cannot be written ({error.strerror}): the vetting goes on, and tries again after "
                     "each shard; if it is stopped before, what was not written is read again"
                 )
-        else:
-            self._waiting.clear()
+
+    @property
+    def unkept(self) -> int:
+        """Shards that are done and could not be written."""
+        return len(self._waiting)
 
     def close(self) -> None:
         """Let go of it."""

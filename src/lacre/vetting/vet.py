@@ -43,6 +43,7 @@ class Vetting:
         rules: the rules that held.
         sheets: the items' words, for drawing the evidence.
         failed: shards that could not be reached, and that another try may reach.
+        unkept: how many shards that are done could not be written to the journal.
     """
 
     items: tuple[ItemVerdict, ...]
@@ -51,6 +52,7 @@ class Vetting:
     rules: VettingRules
     sheets: Sheets
     failed: tuple[str, ...] = ()
+    unkept: int = 0
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
@@ -148,6 +150,7 @@ def vet(
         rules=rules,
         sheets=index.sheets,
         failed=tuple(name for corpus in corpora for name in corpus.failed),
+        unkept=0 if journal is None else journal.unkept,
     )
 
 
@@ -169,6 +172,8 @@ FILES = (VERDICTS, FINDINGS, DECISIONS, PAGE)
 def write(vetting: Vetting, page: str, folder: Path) -> None:
     """Write the verdicts, the findings, the decision sheet and ``page``, its HTML, to ``folder``: all or none.
 
+    They quote the items, as the journal does: only their owner may read them.
+
     Raises:
         OSError: they cannot be written; what was there before still is.
     """
@@ -181,7 +186,7 @@ def write(vetting: Vetting, page: str, folder: Path) -> None:
     with ExitStack() as stack:
         # All bytes are on disk before the first name changes: a full disk changes nothing.
         for name, content in contents.items():
-            file = stack.enter_context(jsonl.replacing(folder / name))
+            file = stack.enter_context(jsonl.replacing(folder / name, secret=True))
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
