@@ -217,17 +217,18 @@ def test_each_line_in_gives_a_verdict_out(
 def test_lines_that_are_no_items_are_answered_with_what_is_wrong(
     index: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    text = '{"stem": \n[1]\n{"id": "q1"}\n{"id": "q2", "stem": "x", "options": 3}\n' + json.dumps(
+    text = '{"stem": \n[1]\n{"id": "q1"}\n{"id": "q2", "stem": "x", "options": 3}\n{}\n' + json.dumps(
         {"stem": CLEAN}
     )
     code, found = answers(text, monkeypatch, capsys)
     assert code == Exit.BAD_INPUT
-    assert [answer.get("line") for answer in found] == [1, 2, 3, 4, None]
+    assert [answer.get("line") for answer in found] == [1, 2, 3, 4, 5, None]
     errors = [str(answer.get("error")) for answer in found]
     assert "standard input:1: is not JSON" in errors[0]
     assert "is not a JSON object" in errors[1]
-    assert "no column 'stem'" in errors[2]
+    assert errors[2] == "standard input:3: has no 'stem'. The line has: id. Name it with --map stem=NAME."
     assert "standard input:4: " in errors[3]
+    assert "standard input:5: has no 'stem'. The line has: nothing." in errors[4]
 
 
 def test_a_form_may_use_names_of_its_own(

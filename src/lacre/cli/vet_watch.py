@@ -156,6 +156,9 @@ def _item(line: bytes, number: int, mapping: Mapping[str, str], key_index: int |
         raise InputError(where, "is not JSON", "Write one JSON object a line") from None
     if not isinstance(values, dict):
         raise InputError(where, "is not a JSON object", "Write one JSON object a line")
+    if "payload" not in values and "stem" not in mapping and "stem" not in values:
+        there = f"The line has: {', '.join(map(str, values)) or 'nothing'}"
+        raise InputError(where, "has no 'stem'", f"{there}. Name it with --map stem=NAME")
     # A form has one item, and need not name it.
     if "payload" not in values and "id" not in mapping:
         values.setdefault("id", str(number))
