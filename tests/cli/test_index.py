@@ -32,6 +32,18 @@ def test_build_says_what_it_did_and_prints_what_the_index_holds(
     assert "Runs found, by their words: 8: " in err
 
 
+def test_the_figures_of_the_how_to_are_those_of_the_example(
+    workspace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    docs = Path(__file__).parents[2] / "docs"
+    assert run(["index", "build", "index", "--corpus", str(docs / "example-corpus")]) == Exit.CLEAN
+    out, err = capsys.readouterr()
+    page = (docs / "how-to/index.md").read_text(encoding="utf-8")
+    assert out.splitlines()[1].partition("\t")[2] in page
+    # How many bytes it takes depends on how long the paths are.
+    assert [line for line in err.splitlines() if line.partition(" MB of text: ")[0] not in page] == []
+
+
 def test_info_as_json_has_every_figure(index: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["index", "info", "index", "--json"]) == Exit.CLEAN
     figures = json.loads(capsys.readouterr().out)

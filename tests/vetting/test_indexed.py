@@ -727,7 +727,18 @@ def test_what_is_no_index_is_said(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="there is no index here"):
         open_index(tmp_path)
     (tmp_path / MANIFEST).write_text("{", encoding="utf-8")
-    with pytest.raises(IntegrityError, match="is damaged"):
+    with pytest.raises(IntegrityError, match=r"is damaged\. Build the index again"):
+        open_index(tmp_path)
+    (tmp_path / MANIFEST).write_text('{"format": "lacre-index-2"}, "segments": 3}', encoding="utf-8")
+    with pytest.raises(IntegrityError, match=r"is damaged\. Build the index again"):
+        open_index(tmp_path)
+
+
+def test_an_index_of_another_version_is_refused_by_its_name(tmp_path: Path) -> None:
+    (tmp_path / MANIFEST).write_text('{"format": "lacre-index-1", "of": "old"}', encoding="utf-8")
+    with pytest.raises(
+        IntegrityError, match="'lacre-index-1', made by another version; this lacre reads 'lacre-index-2'"
+    ):
         open_index(tmp_path)
 
 

@@ -224,10 +224,28 @@ def read_manifest(folder: Path) -> Manifest:
                 folder, "the index is not finished", "Run the same `lacre index build` to finish it"
             )
         raise InputError(folder, "there is no index here", "Make one with `lacre index build`")
+    content = jsonl.read_bytes(path)
     try:
-        return msgspec.json.decode(jsonl.read_bytes(path), type=Manifest)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise IntegrityError(f"{path}: is damaged ({error}). Build the index again.") from None
+        return msgspec.json.decode(content, type=Manifest)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        raise IntegrityError(f"{path}: {_fault(content)}. Build the index again.") from None
+
+
+class _Format(msgspec.Struct, frozen=True):
+    """The format of a manifest of any version."""
+
+    format: str
+
+
+def _fault(content: bytes) -> str:
+    """What is wrong with a manifest that cannot be understood."""
+    try:
+        name = msgspec.json.decode(content, type=_Format).format
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return "is damaged"
+    if name == FORMAT:
+        return "is damaged"
+    return f"is of the format {name!r}, made by another version; this lacre reads {FORMAT!r}"
 
 
 def open_index(folder: Path) -> Index:
