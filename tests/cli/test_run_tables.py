@@ -27,6 +27,7 @@ def progress(**changes: Any) -> Progress:
             {"dollars": None, "fresh": 10},
             "300 of 2,000 replies, 1.0/s, 7 refused, 3 failed, cost not known, about 28 min left",
         ),
+        ({"fresh": 1, "kinds": {}}, "300 of 2,000 replies, 0.1/s, US$ 1.2346"),  # one reply tells no rate
         ({"sweeping": True}, "300 of 2,000 replies, 25.0/s, 7 refused, 3 failed, US$ 1.2346, asking again what failed"),
         ({"seconds": 0.0, "kinds": {}}, "300 of 2,000 replies, 0.0/s, US$ 1.2346"),
     ],

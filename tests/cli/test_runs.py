@@ -192,7 +192,7 @@ def test_a_run_that_is_not_complete_is_never_scored(
 ) -> None:
     server.script = always(Send(status=401))
     assert run(["run", "start", "items.csv", "--column", "mine", "--out", "r"]) == Exit.COLUMN
-    assert "Check the key" in capsys.readouterr().err
+    assert "Its card names no key: give key_env or key_file." in capsys.readouterr().err
     assert run(["run", "status", "r"]) == Exit.INCOMPLETE
     assert run(["run", "answers", "r"]) == Exit.INCOMPLETE
     assert "nothing to score" in capsys.readouterr().err

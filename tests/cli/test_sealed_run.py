@@ -8,26 +8,31 @@ import os
 import re
 import resource
 import shutil
+import signal
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from tests.engine.server import Act, Hang, Say, Seen, Send, Server, always
 from tests.interrupting import interrupt
-from tests.sealed.making import Sealing, sealing, varied
+from tests.rotation.making import lottery
+from tests.sealed.making import Sealing, items, sealing, varied
 from tests.sealing.making import private
 
 from lacre.cli import run
 from lacre.cli.round_ground import ground_of
 from lacre.cli.round_tables import print_frozen
 from lacre.cli.sealed_ground import _bound
-from lacre.errors import Exit
-from lacre.registry.events import RunResult
+from lacre.errors import Exit, IntegrityError
+from lacre.registry.events import RunAbort, RunResult
 from lacre.registry.items import Payload
 from lacre.registry.sealed_runs import sealed_runs
 from lacre.rotation.running import under_way
+from lacre.sealed.ending import finish, scores_of
 from lacre.sealed.protection import refuse_swap
+from lacre.sealing.disk import Disk
 
 MEANS = ("--vault", "../vault", "--identity", "../operator.txt", "--key", "../team.key")
 START = ("run", "start", "exemplo", "--column", "local", "--sealed", "--allow-swap", *MEANS)
@@ -181,11 +186,71 @@ def test_a_stopped_column_is_said_and_resumed(
     assert run(START) == Exit.COLUMN
     said = capsys.readouterr().err
     name = the_run(sealed)
-    assert "Check the key that its card names." in said
-    assert f"Go on with: lacre run resume {name} --vault" in said
+    assert "Its card names no key: give key_env or key_file." in said
+    again = (
+        f"lacre run resume {name} --vault ../vault --identity ../operator.txt --key ../team.key --allow-swap"
+    )
+    assert f"Go on with: {again}\n" in said
     column.script = varied
+    assert run(again.split()[1:]) == Exit.CLEAN  # what was said can be typed
+    said = capsys.readouterr().err
+    assert "The vault has 0 replies of this run, of which 64 items were shown." in said
+    assert "Scored: 120 scores" in said
+
+
+def test_the_name_of_a_sealed_run_is_known_where_a_folder_is_asked_for(
+    sealed: Sealing, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = sealed.begin()
+    for words, todo in (
+        (["resume"], f"Go on with `lacre run resume {name} --vault DIR --identity FILE --key FILE`"),
+        (["resume", *MEANS[4:]], f"Go on with `lacre run resume {name} --vault DIR"),
+        (["status"], "`lacre run sealed` says how it stands"),
+        (["show"], "`lacre run sealed` says how it stands"),
+        (["answers"], "`lacre run sealed` says how it stands"),
+    ):
+        assert run(["run", words[0], name, *words[1:]]) == Exit.BAD_INPUT
+        assert f"run '{name}': is a sealed run. {todo}" in capsys.readouterr().err
+    assert run(["run", "status", "another"]) == Exit.BAD_INPUT
+    assert "is not the folder of a run" in capsys.readouterr().err
+
+
+class Killing(Disk):
+    """A disk under which the process is killed at one of its renames."""
+
+    def __init__(self, at: int) -> None:
+        self.left = at
+
+    def rename(self, old: Path, new: Path) -> None:
+        self.left -= 1
+        if not self.left:
+            os.kill(os.getpid(), signal.SIGKILL)
+        super().rename(old, new)
+
+
+def test_a_run_killed_in_its_last_step_is_scored_when_it_is_resumed(
+    sealed: Sealing, column: Server, capsys: pytest.CaptureFixture[str]
+) -> None:
+    column.script = varied
+    name = sealed.begin()
+    assert sealed.work(name).complete
+    child = os.fork()
+    if child == 0:
+        try:
+            with sealed.going(name) as (going, log):
+                going.vault.journal.disk = Killing(at=2)  # the first rename decides
+                finish(going, scores_of(going, log), log, now=sealed.now())
+        finally:
+            os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+    assert not sealed_runs(sealed.play.public.ledger, "exemplo")[name].ends
+    asked = column.requests
     assert run(["run", "resume", name, "--allow-swap", *MEANS]) == Exit.CLEAN
-    assert "Scored: 120 scores" in capsys.readouterr().err
+    said = capsys.readouterr()
+    assert f"Run {name} had come to its end, which was cut short: it is scored now." in said.err
+    assert said.out.startswith("cell\titems\tcounts\nall\t120\t")
+    assert column.requests == asked
+    assert run(["run", "check-scores"]) == Exit.CLEAN
 
 
 def test_what_a_stopped_column_needs_is_told_by_its_card_as_of_an_open_run(
@@ -281,6 +346,72 @@ def test_a_budget_can_be_changed_or_lifted_when_a_run_goes_on(
     assert run([*again, "--budget", "none"]) == Exit.CLEAN
 
 
+@pytest.mark.parametrize("count", [6, 120])
+def test_no_class_of_an_answer_is_told_but_in_the_record(
+    tmp_path: Path,
+    column: Server,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    count: int,
+) -> None:
+    made = sealing(tmp_path, column.endpoint("openai"), count)
+    monkeypatch.chdir(made.root)
+    column.script = lambda seen: Say(text="Fico entre A e B." if "p0001" in seen.text else "Não sei.")
+    assert run([*START, "--json"]) == Exit.INCOMPLETE
+    said = capsys.readouterr()
+    few = (
+        "No counts leave: too few items would stay private after the next rotation. Its scores are committed"
+    )
+    assert (few in said.err) == (count == 6)
+    number = "some of the" if count == 6 else "1 of 120"
+    assert f"the rule cannot read {number} answers" in said.err
+    assert "wrong or failure: lacre run resume" in said.err
+    state = json.loads(said.out)["state"]
+    assert (state["replies"], state["complete"]) == (count, True)
+    assert not {"answered", "refused", "truncated", "failed"} & state.keys()
+    assert run(["run", "resume", the_run(made), "--allow-swap", *MEANS]) == Exit.INCOMPLETE
+    said = capsys.readouterr()
+    assert said.out == f"column\treplies\tof\tstate\nlocal\t{count}\t{count}\tall replies came\n"
+    assert "All replies are there, and the run is NOT scored." in said.err
+
+
+def test_a_part_of_a_fingerprint_vouches_for_nobody(
+    sealed: Sealing, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole = sealed.play.key.fingerprint
+    assert run(["run", "check-scores", "--key", whole]) == Exit.CLEAN
+    assert run(["run", "check-scores", "--key", whole[:8]]) == Exit.BAD_INPUT
+    assert (
+        "is no whole fingerprint, and of a part of one another key could be made" in capsys.readouterr().err
+    )
+    assert run(["run", "check-scores", "--key", "0" * 64]) == Exit.INTEGRITY
+
+
+def test_what_check_scores_says_ends_in_one_stop_and_names_what_the_ledger_does_not_know(
+    sealed: Sealing, column: Server, capsys: pytest.CaptureFixture[str]
+) -> None:
+    column.script = varied
+    name = sealed.begin()
+    tables = sealed.root / "registry/exemplo/private/tables/0001.json"
+    kept = tables.read_bytes()
+    tables.write_bytes(kept + b" ")
+    assert run(["run", "check-scores"]) == Exit.INTEGRITY
+    assert "private/tables/0001.json is not the file that the ledger fixed." in capsys.readouterr().err
+    tables.unlink()
+    assert run(["run", "check-scores"]) == Exit.INTEGRITY
+    assert "no such file. Check the path.\n" in capsys.readouterr().err
+    tables.write_bytes(kept)
+    assert run(["run", "resume", name, "--allow-swap", *MEANS]) == Exit.CLEAN
+    record = sealed.root / f"registry/exemplo/private/runs/{name}.json"
+    record.with_name("another.json").write_bytes(record.read_bytes())
+    capsys.readouterr()
+    assert run(["run", "check-scores"]) == Exit.INTEGRITY
+    stray = (
+        "registry/exemplo/private/runs/another.json is the record of no run that the ledger says was scored."
+    )
+    assert stray in capsys.readouterr().err
+
+
 def test_a_run_that_is_given_up_says_so(
     sealed: Sealing, column: Server, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -312,6 +443,27 @@ def test_scores_of_what_opened_are_opened_and_again_the_same(
     assert (sealed.root / place).read_bytes() == before
 
 
+def test_a_closing_names_the_command_that_opens_scores_and_a_check_misses_them_until_then(
+    sealed: Sealing, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sealed.play.freeze()
+    assert run(START) == Exit.BAD_INPUT  # by the clock of this machine its randomness is out
+    name = sealed.begin()
+    assert sealed.work(name).complete
+    sealed.finish(name)
+    Path("../draw.json").write_bytes(lottery(sealed.play.draws))
+    capsys.readouterr()
+    assert run(["round", "split", "--beacon-file", "../draw.json", *MEANS]) == Exit.CLEAN
+    command = "lacre run open-scores --vault ../vault --identity ../operator.txt"
+    assert f"open these scores, too, with `{command}`.\nCommit the registry" in capsys.readouterr().err
+    assert run(["run", "check-scores"]) == Exit.INTEGRITY
+    missing = "48 scores of items that opened are missing, such as that of 'p"
+    assert missing in (said := capsys.readouterr().err)
+    assert "whoever has the vault opens them with `lacre run open-scores`.\n" in said
+    assert run([*command.split()[1:], "--allow-swap"]) == Exit.CLEAN
+    assert run(["run", "check-scores"]) == Exit.CLEAN
+
+
 def test_an_item_that_opened_and_is_still_in_the_vault_stops_the_opening(
     sealed: Sealing, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -336,6 +488,104 @@ def test_a_torn_frame_is_said_and_asked_for_again(
     )
 
 
+def cut(sealed: Sealing, name: str, how: Literal["gone", "emptied", "cut"]) -> None:
+    """Take the log of a run away, or part of it."""
+    place = sealed.play.vault_folder / "logs" / f"{name}.log.age"
+    match how:
+        case "gone":
+            place.unlink()
+        case "emptied":
+            place.write_bytes(b"")
+        case "cut":
+            content, end = place.read_bytes(), 0
+            for _ in range(3):  # three whole frames: nothing in what is left is torn
+                end += 48 + int.from_bytes(content[end : end + 8], "big")
+            place.write_bytes(content[:end])
+
+
+@pytest.mark.parametrize(
+    ("how", "what"),
+    [("gone", "is missing, and "), ("emptied", "has 0 of at least "), ("cut", "has 3 of at least ")],
+)
+def test_replies_that_the_vault_lost_are_missed_and_never_asked_for_again_in_silence(
+    sealed: Sealing,
+    column: Server,
+    capsys: pytest.CaptureFixture[str],
+    how: Literal["gone", "emptied", "cut"],
+    what: str,
+) -> None:
+    column.seen.clear()
+
+    def script(seen: Seen) -> Act:
+        # Stopped in the middle of the second block that the ledger names.
+        return varied(seen) if len(column.seen) < 90 else Send.json(401, {"error": {"message": "no"}})
+
+    column.script = script
+    assert run(START) == Exit.COLUMN
+    name = the_run(sealed)
+    cut(sealed, name, how)
+    column.script, asked = varied, len(column.seen)
+    capsys.readouterr()
+    assert run(["vault", "check", *MEANS[1:4]]) == Exit.INTEGRITY
+    assert what in (said := capsys.readouterr().err)
+    assert f"can only be given up, with `lacre run abort {name} --reason TEXT --vault DIR" in said
+    assert run(["run", "resume", name, "--allow-swap", *MEANS]) == Exit.INTEGRITY
+    assert what in capsys.readouterr().err
+    assert len(column.seen) == asked
+    assert run(["run", "abort", name, "--reason", "replies were lost", "--allow-swap", *MEANS]) == Exit.CLEAN
+    lost = re.search(r"of at least (\d+) replies that came (\d+) can be read", capsys.readouterr().err)
+    assert lost is not None
+    assert int(lost[1]) > 60 > int(lost[2])
+    event = sealed.play.public.ledger.lines[-1].event
+    assert isinstance(event, RunAbort)
+    assert event.replies == int(lost[1])
+    assert run(["vault", "check", *MEANS[1:4]]) == Exit.CLEAN
+
+
+@pytest.mark.parametrize("gone", [1, 2, 3])
+def test_a_ledger_that_went_back_is_missed_by_the_vault(
+    sealed: Sealing, column: Server, capsys: pytest.CaptureFixture[str], gone: int
+) -> None:
+    """One line less, and an exposure is missing; three, and the run never began: it could be had again."""
+    column.seen.clear()
+    column.script = lambda seen: varied(seen) if len(column.seen) < 90 else Send.json(401, {"error": {}})
+    assert run(START) == Exit.COLUMN
+    name, place = the_run(sealed), sealed.root / "registry/ledger.jsonl"
+    kept = place.read_bytes()
+    lines = kept.splitlines(keepends=True)
+    place.write_bytes(b"".join(lines[:-gone]))
+    column.script, asked = varied, len(column.seen)
+    capsys.readouterr()
+    what = f"ledger.jsonl: has {len(lines) - gone} of the {len(lines)} lines that it had when the vault last saw it"
+    refused = [
+        ["vault", "check", *MEANS[1:4]],
+        list(START),
+        ["run", "open-scores", "--allow-swap", *MEANS[:4]],
+    ]
+    if gone < 3:
+        refused += [
+            ["run", "resume", name, "--allow-swap", *MEANS],
+            ["run", "abort", name, "--reason", "no", "--allow-swap", *MEANS],
+        ]
+    for words in refused:
+        assert run(words) == Exit.INTEGRITY, words
+        assert what in capsys.readouterr().err
+    assert len(column.seen) == asked
+    place.write_bytes(kept)
+    assert run(["run", "resume", name, "--allow-swap", *MEANS]) == Exit.CLEAN
+    scored = place.read_bytes().splitlines(keepends=True)
+    place.write_bytes(b"".join(scored[:-1]))  # without its result it could be scored otherwise
+    assert run(["run", "resume", name, "--allow-swap", *MEANS]) == Exit.INTEGRITY
+
+
+def test_no_command_that_writes_with_the_vault_builds_on_a_ledger_that_went_back(sealed: Sealing) -> None:
+    place = sealed.root / "registry/ledger.jsonl"
+    lines = place.read_bytes().splitlines(keepends=True)
+    place.write_bytes(b"".join(lines[:-1]))  # the batch is gone
+    with pytest.raises(IntegrityError, match="lines that it had when the vault last saw it"):
+        sealed.play.add(items(500, 2), "b2")
+
+
 def test_open_items_wait_for_grading_and_giving_up_has_json(
     tmp_path: Path, column: Server, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -354,7 +604,7 @@ def test_open_items_wait_for_grading_and_giving_up_has_json(
     name = list(sealed_runs(made.play.public.ledger, "exemplo"))[-1]
     capsys.readouterr()
     assert run(["run", "abort", name, "--reason", "no", "--json", *MEANS]) == Exit.CLEAN
-    assert json.loads(capsys.readouterr().out) == {"run": name, "reason": "no", "replies": 0}
+    assert json.loads(capsys.readouterr().out) == {"run": name, "reason": "no", "replies": 0, "kept": 0}
 
 
 def test_few_items_give_no_counts(

@@ -212,3 +212,13 @@ def test_processes_that_write_at_once_lose_nothing(tmp_path: Path) -> None:
         writer.join()
         assert writer.exitcode == 0
     assert read(path).size == 1 + 3 * 5
+
+
+def test_what_a_killed_process_had_half_written_goes_at_the_next_line(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.jsonl"
+    append(path, GENESIS, at=AT)
+    left, other = tmp_path / ".ledger.jsonl.4711.part", tmp_path / ".other.jsonl.4711.part"
+    for each in (left, other):
+        each.write_bytes(b"half")
+    append(path, Incident(what="a key was lost"), at=AT)
+    assert sorted(each.name for each in tmp_path.iterdir()) == [other.name, path.name]

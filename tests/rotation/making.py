@@ -153,7 +153,9 @@ class Stage:
     def void(self, ids: Sequence[str], reason: str = "duas respostas certas") -> int:
         return void_items(self.root, "exemplo", ids, reason, now=self.now, signer=self.key)
 
-    def supersede(self, old: str, new: Item, *, vetted: bool = True) -> Row:
+    def supersede(
+        self, old: str, new: Item, *, vetted: bool = True, reason: str = "vírgula fora do lugar"
+    ) -> Row:
         with self.vault() as vault:
             row = supersede_item(
                 vault,
@@ -161,7 +163,7 @@ class Stage:
                 "exemplo",
                 old=old,
                 new=new,
-                reason="vírgula fora do lugar",
+                reason=reason,
                 now=self.now,
                 signer=self.key,
             )

@@ -512,12 +512,21 @@ def test_two_items_with_one_commitment_and_an_unsorted_file_are_named(corrected:
     assert "is not sorted by id" in found
 
 
+def forgetful(play: Stage) -> None:
+    """The vault as an insider makes it, who rewrites the ledger: it saw none before."""
+    with play.vault() as vault:
+        vault.index = msgspec.structs.replace(vault.index, ledger=None)
+        with vault.change() as change:
+            change.keep("nothing", b"")
+
+
 def test_an_item_replaced_after_the_freeze_by_hand_is_told_with_its_correction(corrected: Stage) -> None:
     path = ledger_path(corrected.registry)
     (replaced,) = (line.event for line in ledgers.read(path).lines if isinstance(line.event, Supersede))
     rewrite(corrected, lambda _, event: None if event == replaced else event)
     rows = corrected.public.rows
     corrected.public.commitments.write_bytes(rows_bytes([row for row in rows if row.id != "p0000b"]))
+    forgetful(corrected)
     corrected.freeze()
     ledgers.append(path, replaced, at=instant(corrected.now), signer=corrected.key)
     corrected.public.commitments.write_bytes(rows_bytes(rows))

@@ -406,6 +406,22 @@ def test_a_correction_may_not_move_an_item(change: dict[str, object], said: str,
         play.supersede("p0000", new)
 
 
+def test_reasons_that_are_published_are_one_line_and_quote_no_private_item(tmp_path: Path) -> None:
+    play = stage(tmp_path)
+    play.add(items(3), "b1")
+    new = private("new", "Que barco voltou ontem de longe?", cell=CELLS[0])
+    before = (play.root / "registry/ledger.jsonl").read_bytes()
+    with pytest.raises(InputError, match=r"--reason: has characters .* \(U\+000A\)"):
+        play.void(["p0001"], reason="duas respostas\ncertas")
+    with pytest.raises(InputError, match=r"--reason: has characters .* \(U\+001B\)"):
+        play.supersede("p0000", new, reason="\x1b[31m vírgula")
+    with pytest.raises(InputError, match="--reason: quotes private item 'p0000'"):
+        play.supersede("p0000", new, reason=f"dizia: {items(1)[0].payload.stem}")
+    with pytest.raises(InputError, match="--reason: quotes the new text of a private item"):
+        play.supersede("p0000", new, reason=f"diz agora: {new.payload.stem}")
+    assert (play.root / "registry/ledger.jsonl").read_bytes() == before
+
+
 def test_a_frozen_item_is_not_replaced(tmp_path: Path) -> None:
     play = stage(tmp_path)
     play.add(items(3), "b1")

@@ -17,7 +17,6 @@ from tests.rotation.making import CORPUS, Stage, founded, lottery
 from tests.sealing.making import private
 
 from lacre import jsonl
-from lacre.engine.journal import Sink
 from lacre.engine.messages import read_templates
 from lacre.engine.plans import Repetitions
 from lacre.engine.runs import RunState
@@ -28,6 +27,7 @@ from lacre.registry.sealed_runs import sealed_runs
 from lacre.registry.workspace import Workspace, create_workspace
 from lacre.sealed.ending import finish, scores_of, tidy
 from lacre.sealed.ground import Ground
+from lacre.sealed.memory import Log
 from lacre.sealed.opening import opened_scores, scores_bytes
 from lacre.sealed.records import PublicRun, Undecided, scores_place
 from lacre.sealed.running import Means, session
@@ -151,8 +151,8 @@ class Sealing:
 
     @contextmanager
     def going(
-        self, name: str, sink: Callable[[Vault, str], Sink] = SealedLog
-    ) -> Iterator[tuple[UnderWay, Sink]]:
+        self, name: str, sink: Callable[[Vault, str], Log] = SealedLog
+    ) -> Iterator[tuple[UnderWay, Log]]:
         """A run that began, and its log."""
         with self.play.vault() as vault:
             ground = self.ground()
@@ -163,7 +163,7 @@ class Sealing:
                 with suppress(OSError):
                     log.close()
 
-    def work(self, name: str, sink: Callable[[Vault, str], Sink] = SealedLog, **changes: Any) -> RunState:
+    def work(self, name: str, sink: Callable[[Vault, str], Log] = SealedLog, **changes: Any) -> RunState:
         """A session of a run."""
         with self.going(name, sink) as (going, log):
             means = Means(keys={}, now=self.now, patience=HASTY, **changes)

@@ -159,7 +159,7 @@ def test_one_missing_leaf_is_found(outside: Path, check: Check) -> None:
     (outside / OPENED).write_bytes(b"".join(lines[:5] + lines[6:]))
     code, found = check()
     assert code == Exit.INTEGRITY
-    assert "1 scores of items that opened are missing, such as that of" in findings(found)[0]
+    assert "1 score of items that opened is missing, such as that of" in findings(found)[0]
     (outside / OPENED).unlink()
     code, found = check()
     assert code == Exit.INTEGRITY

@@ -21,7 +21,7 @@ from tests.sealing.making import private
 from lacre.engine.journal import Halted
 from lacre.engine.messages import read_templates
 from lacre.engine.plans import Repetitions
-from lacre.engine.runs import ColumnState, RunState
+from lacre.engine.runs import ColumnState, Progress, RunState
 from lacre.errors import IncompleteError, InputError, IntegrityError
 from lacre.registry import ledger as ledgers
 from lacre.registry.columns import Price
@@ -31,14 +31,14 @@ from lacre.registry.sealed_runs import sealed_runs, strays
 from lacre.rotation.steps import void_items
 from lacre.sealed.called import called
 from lacre.sealed.counts import Exact
-from lacre.sealed.ending import REPLIES, SCORES, give_up, scores_of, tidy
+from lacre.sealed.ending import REPLIES, SCORES, GivenUp, give_up, scores_of, tidy
 from lacre.sealed.protection import shielded
 from lacre.sealed.records import document, public_bytes, read_run, read_tables, run_place, tables_place
-from lacre.sealed.running import shown
+from lacre.sealed.running import Told, shown, told
 from lacre.sealed.starting import PLAN, begin, kept_run, plan_of, refuse_unlike, renewed
 from lacre.sealing.inspection import inspect
 from lacre.sealing.keys import key_from
-from lacre.sealing.logs import SealedLog
+from lacre.sealing.logs import Head, SealedLog
 from lacre.sealing.vault import Vault
 
 
@@ -323,11 +323,47 @@ def test_a_run_that_was_given_up_counts_and_is_public(sealed: Sealing) -> None:
     with sealed.going(name) as (going, log):
         with pytest.raises(InputError, match="is empty"):
             give_up(going, " ", log, now=sealed.now())
-        assert give_up(going, "the vendor withdrew the model", log, now=sealed.now()) == 0
+        assert give_up(going, "the vendor withdrew the model", log, now=sealed.now()) == GivenUp(
+            came=0, kept=0
+        )
         assert tidy(going.vault, going.ground.runs()) == (name,)
     assert events(sealed, RunAbort)[0].reason == "the vendor withdrew the model"
     with pytest.raises(InputError, match="which counts as its run"):
         sealed.begin()
+
+
+@pytest.mark.parametrize(
+    ("reason", "what"),
+    [
+        ("one line\nand another", r"has characters that are no part of a line of text \(U\+000A\)"),
+        ("red \x1b[31m", r"\(U\+001B\)"),
+        ("it asks: QUE FAROL, é o Verde!, of all things", "quotes private item 'q1'"),
+        ("the answer, farol de ouro, is known", "quotes private item 'q1'"),
+        ("it said that o mar era muito largo", "quotes a reply of the column"),
+    ],
+)
+def test_a_reason_is_one_line_that_quotes_nothing_private(
+    tmp_path: Path, server: Server, request: pytest.FixtureRequest, reason: str, what: str
+) -> None:
+    payload = Payload(
+        kind="choice",
+        stem="Na barra, que farol é o verde?",
+        options={"A": "Farol de ouro", "B": "Outro"},
+        key="A",
+    )
+    sealed = sealing(tmp_path, server.endpoint("openai"), 4, more=[private("q1", payload=payload)])
+    request.addfinalizer(lambda: setattr(server, "script", varied))
+    server.script = always(Say(text="Alternativa A, pois o mar era muito largo."))
+    name = sealed.begin()
+    assert sealed.work(name).complete
+    before = (sealed.root / "registry/ledger.jsonl").read_bytes()
+    with sealed.going(name) as (going, log):
+        with pytest.raises(InputError, match=what) as raised:
+            give_up(going, reason, log, now=sealed.now())
+        assert not any(word in str(raised.value).casefold() for word in ("verde", "ouro", "largo"))
+        assert (sealed.root / "registry/ledger.jsonl").read_bytes() == before
+        # Words that everybody uses, one of them an option's, are no quotation.
+        give_up(going, "o fornecedor retirou o modelo de ouro, não há outro", log, now=sealed.now())
 
 
 def test_all_columns_of_a_round_have_the_same_tables_and_items(sealed: Sealing) -> None:
@@ -413,9 +449,9 @@ def test_words_that_a_server_chose_are_not_shown(sealed: Sealing) -> None:
         halted=halt, unknown_ends={"o bonde": 2, "a balsa": 1},
     )  # fmt: skip
     state = RunState(columns=(column,), complete=False)
-    told = shown(state, sealed.column).columns[0]
-    assert "bonde" not in repr(told)
-    assert told.unknown_ends == {"(named in the vault)": 3}
+    seen = shown(state, sealed.column).columns[0]
+    assert "bonde" not in repr(seen)
+    assert seen.unknown_ends == {"(named in the vault)": 3}
     known = msgspec.structs.replace(sealed.column, accepts=("bonde",))
     assert shown(state, known).columns[0].halted == halt
     calm = msgspec.structs.replace(column, halted=None, unknown_ends={})
@@ -442,6 +478,10 @@ class Faulty:
         self.log.append(lines)
         if self.left == -1:
             self.act()
+
+    @property
+    def head(self) -> Head:
+        return self.log.head
 
     def lines(self) -> Any:
         return self.log.lines()
@@ -558,7 +598,8 @@ def test_a_run_goes_on_at_another_pace_and_with_no_other_model_server_or_setting
 def test_nothing_opens_or_retires_items_while_a_run_asks_them(sealed: Sealing, server: Server) -> None:
     name = sealed.begin()
     before = (sealed.root / "registry/ledger.jsonl").read_bytes()
-    waits = f"must wait: sealed run '{name}' is under way.*`lacre run abort {name}`"
+    give_it_up = f"`lacre run abort {name} --reason TEXT --vault DIR --identity FILE --key FILE`"
+    waits = f"must wait: sealed run '{name}' is under way.*{give_it_up}"
     with pytest.raises(InputError, match=waits):
         sealed.play.void(["p0003"])
     with pytest.raises(InputError, match=waits):
@@ -572,7 +613,8 @@ def test_nothing_opens_or_retires_items_while_a_run_asks_them(sealed: Sealing, s
     assert not sealed.play.public.history.splits
     with sealed.going(name) as (going, log):
         give_up(going, "the vendor withdrew the model", log, now=sealed.now())
-    with pytest.raises(InputError, match=f"sealed run '{other}' is under way\\."):
+    due = f"'{other}' is under way\\. Give it up first, for its round's randomness is due: `lacre run abort {other} "
+    with pytest.raises(InputError, match=due):
         sealed.play.close(lottery(sealed.play.draws))
     sealed.play.now -= timedelta(days=1)
     assert sealed.work(other).complete  # the round was not harmed by what was refused
@@ -595,7 +637,7 @@ def test_scores_are_fixed_before_it_can_be_known_what_opens(tmp_path: Path, serv
     with pytest.raises(InputError, match=f"{late}.*start in the next round"):
         sealed.begin(card=other)
     with sealed.going(name) as (going, log):
-        assert give_up(going, "not ended in time", log, now=sealed.now()) == 4
+        assert give_up(going, "not ended in time", log, now=sealed.now()) == GivenUp(came=4, kept=4)
     sealed.play.close(lottery(sealed.play.draws))
     assert sealed.begin(card=other)
 
@@ -632,6 +674,37 @@ def test_a_batch_waits_for_the_freeze_once_the_round_has_a_run(sealed: Sealing) 
 def test_a_run_name_of_nowhere_is_no_run_of_the_vault(sealed: Sealing) -> None:
     with pytest.raises(InputError, match="is no sealed run of this vault"), sealed.play.vault() as vault:
         kept_run(vault, "another")
+
+
+def test_tables_that_are_gone_or_changed_stop_a_run_before_it_asks(sealed: Sealing, server: Server) -> None:
+    name = sealed.begin()
+    place = sealed.root / tables_place("exemplo", "exemplo/1")
+    kept = place.read_bytes()
+    place.write_bytes(kept.replace(b'"smallest": 20', b'"smallest": 21'))
+    with pytest.raises(IntegrityError, match=r"is not what this run began with\. Restore it from git"):
+        sealed.work(name)
+    place.unlink()
+    with pytest.raises(
+        IntegrityError, match=r"is missing: it says which counts may leave.*Restore it from git"
+    ):
+        sealed.work(name)
+    assert not server.seen
+    place.write_bytes(kept)
+    assert sealed.work(name).complete
+
+
+def test_progress_and_state_tell_no_class_of_an_answer(sealed: Sealing) -> None:
+    name, told_on_the_way = sealed.begin(), list[Progress]()
+    state = sealed.work(name, on_progress=told_on_the_way.append)
+    assert state.columns[0].answered == 120
+    assert [each.done for each in told_on_the_way] == list(range(1, 121))
+    assert not any(each.kinds for each in told_on_the_way)
+    odd = msgspec.structs.replace(state.columns[0], over_cap=3, longest=900)
+    said = told(msgspec.structs.replace(state, columns=(odd,)), sealed.column)
+    assert said == Told(
+        column="local", replies=120, expected=120, complete=True, halted=None, over_cap=True,
+        budget_reached=False, budget=None, spent=None,
+    )  # fmt: skip
 
 
 def test_tables_that_were_changed_in_mid_run_stop_its_end(sealed: Sealing) -> None:

@@ -103,7 +103,7 @@ def test_a_run_killed_and_resumed_is_scored_and_checked_from_outside(tmp_path: P
     assert "exit code 0" in checked
     for scene, what in zip(
         tampered,
-        ("the leaf was altered", "it was altered", "1 scores of items that opened are missing"),
+        ("the leaf was altered", "it was altered", "1 score of items that opened is missing"),
         strict=True,
     ):
         assert what in scene

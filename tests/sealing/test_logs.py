@@ -7,12 +7,14 @@ import resource
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from lacre.errors import InputError, IntegrityError
 from lacre.sealing.ages import Identity, new_identity
 from lacre.sealing.inspection import inspect
 from lacre.sealing.logs import SealedLog, log_names
+from lacre.sealing.seen import LogSeen
 from lacre.sealing.vault import Vault, open_vault
 
 from .faults import MARKER
@@ -127,6 +129,76 @@ def test_a_full_disk_adds_nothing_and_leaves_what_was_there(vault: Vault) -> Non
     log.append(LINES[2:4])
     assert list(log.lines()) == LINES[:4]
     log.close()
+
+
+def seen(vault: Vault, name: str = "run-1") -> LogSeen:
+    """Has the vault see a log of three frames."""
+    written(vault, name)
+    log = SealedLog(vault, name)
+    found = LogSeen(frames=log.head.number, digest=log.head.digest, replies=6)
+    log.close()
+    with vault.change() as change:
+        change.see_log(name, found)
+    return found
+
+
+@pytest.mark.parametrize("left", [0, 1, 2])
+def test_whole_frames_that_are_missing_at_the_end_are_found(vault: Vault, left: int) -> None:
+    seen(vault)
+    path = written(vault, "run-2").with_name("run-1.log.age")
+    path.write_bytes(b"".join(frames(path)[:left]))
+    what = f"has {left} of at least 3 frames; 6 replies at least were in it"
+    with pytest.raises(IntegrityError, match=what):
+        SealedLog(vault, "run-1")
+    assert any(what in fault for fault in inspect(vault).faults)
+    log = SealedLog(vault, "run-1", lossy=True)
+    assert list(log.lines()) == LINES[: 2 * left]
+    assert what in (log.lost or "")
+    log.close()
+
+
+def test_a_log_that_is_gone_is_missed_and_not_made_anew(vault: Vault) -> None:
+    seen(vault)
+    path = vault.folder / "logs" / "run-1.log.age"
+    path.unlink()
+    for _ in range(2):
+        with pytest.raises(IntegrityError, match="is missing, and 6 replies at least were in it"):
+            SealedLog(vault, "run-1")
+    assert not path.exists()
+    assert any("is missing" in fault for fault in inspect(vault).faults)
+    with vault.change() as change:
+        change.see_log("run-1", None)
+    assert inspect(vault).faults == ()
+
+
+def test_a_log_that_was_written_anew_is_another(vault: Vault) -> None:
+    seen(vault)
+    (vault.folder / "logs" / "run-1.log.age").unlink()
+    known, vault.index = vault.index, msgspec.structs.replace(vault.index, logs={})
+    written(vault)
+    vault.index = known
+    with pytest.raises(IntegrityError, match="is another than the vault saw from frame 3 back"):
+        SealedLog(vault, "run-1")
+
+
+def test_a_damaged_log_is_read_as_far_as_it_holds_where_its_run_is_given_up(vault: Vault) -> None:
+    path = written(vault)
+    whole, first = path.read_bytes(), len(frames(path)[0])
+    for place in (first + 3, first + 60):  # a head, and a frame
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+        log = SealedLog(vault, "run-1", lossy=True)
+        assert list(log.lines()) == LINES[:2]
+        assert log.lost is not None
+        log.close()
+        assert len(path.read_bytes()) == len(whole)
+
+
+def test_a_log_that_is_a_link_says_so(vault: Vault) -> None:
+    path = written(vault)
+    path.rename(vault.folder.parent / "elsewhere")
+    path.symlink_to(vault.folder.parent / "elsewhere")
+    with pytest.raises(InputError, match=r"is a link\. Put the file itself there"):
+        SealedLog(vault, "run-1")
 
 
 def test_a_log_that_cannot_be_written_says_so(vault: Vault) -> None:

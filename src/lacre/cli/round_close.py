@@ -8,7 +8,7 @@ import click
 
 from lacre.cli.holding import IDENTITY, opened, signing_key
 from lacre.cli.options import together
-from lacre.cli.output import example, json_option, print_json
+from lacre.cli.output import example, json_option, print_json, quoted
 from lacre.cli.round_ground import BENCHMARK, KEY, VAULT, Ground, ground_of, now
 from lacre.cli.round_tables import print_closing
 
@@ -96,4 +96,16 @@ def _close(
     if as_json:
         print_json(record)
     else:
-        print_closing(record)
+        print_closing(record, _opening(ground, folder, identity))
+
+
+def _opening(ground: Ground, folder: Path, identity: Path | None) -> str | None:
+    """The command that opens the scores of what opened; none where no scored run was shown any of it."""
+    from lacre.registry.sealed_runs import sealed_runs  # noqa: PLC0415 - keeps --help fast
+
+    public = ground.public()
+    runs = sealed_runs(public.ledger, ground.name).values()
+    if not any(run.result is not None and run.shown & public.history.opened.keys() for run in runs):
+        return None
+    who = "" if identity is None else f" --identity {quoted(identity)}"
+    return f"lacre run open-scores --vault {quoted(folder)}{who}"

@@ -130,8 +130,11 @@ def print_frozen(frozen: Frozen, folder: Path, stamp: str | None, runs: Sequence
     say(f"freeze {frozen.round} {source_name(frozen.source)} sha256 {digest}")
 
 
-def print_closing(record: DrawRecord) -> None:
-    """What a closing opened, cell by cell."""
+def print_closing(record: DrawRecord, scores: str | None = None) -> None:
+    """What a closing opened, cell by cell.
+
+    ``scores``: the command that opens the scores of what opened, where sealed runs have some.
+    """
     print_table(
         ("cell", "items", "opens", "stays", "forced"),
         [(c.cell, c.items, c.opens, c.stays, c.forced) for c in record.cells],
@@ -145,6 +148,8 @@ def print_closing(record: DrawRecord) -> None:
         say(f"Opened whatever the draw said: {reasons}.")
     if left:
         say(f"{counted(left, 'void or replaced item')} opened besides.")
+    if scores is not None:
+        say(f"Sealed runs scored some of what opened: open these scores, too, with `{scores}`.")
     say("Commit the registry; `lacre round plan` says what to write next.")
 
 

@@ -157,6 +157,10 @@ def money_text(money: Money) -> str:
     return f"{Decimal(money.value):.4f}" if isinstance(money, Amount) else str(money)
 
 
+ENOUGH = 10
+"""Replies of a session from which its rate says how long the rest will take."""
+
+
 class Meter:
     """Progress on stderr: one line that renews itself on a terminal, else a line every ten seconds."""
 
@@ -193,7 +197,7 @@ def _progress_line(progress: Progress) -> str:
     left = progress.expected - progress.done
     if progress.sweeping:
         parts.append("asking again what failed")
-    elif rate and left:
+    elif rate and left and progress.fresh >= ENOUGH:
         seconds = left / rate
         parts.append(f"about {seconds:.0f} s left" if seconds < 100 else f"about {seconds / 60:.0f} min left")
     return ", ".join(parts)
@@ -214,6 +218,8 @@ def todo_of(reason: str, parameter: str | None = None, card: Column | None = Non
     """What to do about a column that was stopped, by the reason, and by the setting at fault on its card."""
     if reason == "parameter" and card is not None:
         return _todo_of_setting(parameter, card)
+    if reason == "key" and card is not None and card.key_env is None and card.key_file is None:
+        return "Its card names no key: give key_env or key_file."
     return _TODO.get(reason, "Check its card.")
 
 

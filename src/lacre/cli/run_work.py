@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from lacre.engine.folders import RunFolder
     from lacre.engine.keys import Key
     from lacre.engine.plans import Question, RunRecord
-    from lacre.engine.runs import Run, RunState
+    from lacre.engine.runs import RunState
     from lacre.registry.columns import Column
     from lacre.registry.rules import RunRules
 
@@ -39,6 +39,17 @@ class Held(Protocol):
         """Let go of it."""
 
 
+class Works(Protocol):
+    """What asks the columns: a run, or a session of a sealed one."""
+
+    @property
+    def under_way(self) -> int:
+        """Requests without an answer yet."""
+
+    def work(self) -> RunState:
+        """Ask all that is still to be asked."""
+
+
 class Asking:
     """A session with the columns: how patient it is, where it shows its progress, and the run once it works."""
 
@@ -54,7 +65,7 @@ class Asking:
         """The time, for the journal."""
         return datetime.now(UTC)
 
-    def work(self, run: Run) -> RunState:
+    def work(self, run: Works) -> RunState:
         """How far the run is after it asked all it could.
 
         Raises:
@@ -85,7 +96,9 @@ def asking(journal: Held, rules: RunRules, resuming: str) -> Iterator[Asking]:
     except KeyboardInterrupt:
         if session.under_way:
             say(
-                f"{session.under_way:,} questions were under way: their replies are lost, and may be billed. "
+                "1 question was under way: its reply is lost, and may be billed. It is asked again."
+                if session.under_way == 1
+                else f"{session.under_way:,} questions were under way: their replies are lost, and may be billed. "
                 "They are asked again."
             )
         say(f"Every reply that came is kept. Go on with: {resuming}")

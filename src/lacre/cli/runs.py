@@ -33,7 +33,7 @@ from lacre.cli.run_tables import (
     say_budget,
 )
 from lacre.cli.run_work import asked, say_halted
-from lacre.cli.sealed_ground import means_of, refuse_open, refuse_sealed, sealed_options
+from lacre.cli.sealed_ground import means_of, refuse_open, refuse_sealed, refuse_sealed_name, sealed_options
 from lacre.cli.sealed_scores import abort, check_scores, open_scores, sealed
 from lacre.errors import Exit
 
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from lacre.registry.columns import Column
 
 LAYERS = ("official", "open")
+SEALED_TOLD = "`lacre run sealed` says how it stands; its replies stay in the vault"
 Kind = Literal["choice", "open"]
 
 
@@ -165,9 +166,10 @@ def resume(*, folder: Path, budget: str | None, failed: bool, as_json: bool, **m
         from lacre.cli.sealed_run import resume_sealed  # noqa: PLC0415
 
         return resume_sealed(str(folder), budget, means_of(**means), again=failed, as_json=as_json)
-    refuse_sealed(**means)
     from lacre.engine.folders import RunFolder  # noqa: PLC0415
 
+    refuse_sealed_name(folder, "Go on with `lacre run resume {} --vault DIR --identity FILE --key FILE`")
+    refuse_sealed(**means)
     place = RunFolder.open(folder)
     record = place.record()
     refuse_probe(folder, record)
@@ -188,6 +190,7 @@ def status(folder: Path, as_json: bool) -> int:
     from lacre.engine.folders import RunFolder  # noqa: PLC0415
     from lacre.engine.runs import state_of  # noqa: PLC0415
 
+    refuse_sealed_name(folder, SEALED_TOLD)
     place = RunFolder.open(folder)
     record = place.record()
     refuse_probe(folder, record)
@@ -216,6 +219,7 @@ def show(folder: Path, item: str | None, as_json: bool) -> None:
     from lacre.engine.folders import RunFolder  # noqa: PLC0415
     from lacre.engine.owned import own_entries  # noqa: PLC0415
 
+    refuse_sealed_name(folder, SEALED_TOLD)
     place = RunFolder.open(folder)
     record = place.record()
     entries = place.entries()
@@ -260,6 +264,7 @@ def answers(folder: Path, undecided: Literal["wrong", "failure"] | None, as_json
     from lacre.engine.folders import RunFolder, write_answers  # noqa: PLC0415
     from lacre.engine.runs import state_of  # noqa: PLC0415
 
+    refuse_sealed_name(folder, SEALED_TOLD)
     place = RunFolder.open(folder)
     record = place.record()
     refuse_probe(folder, record)

@@ -105,17 +105,42 @@ def refuse_open(**options: object) -> None:
         raise InputError(option, "is not for sealed runs", "Every private item is asked, and none is shown")
 
 
+def refuse_sealed_name(folder: Path, todo: str) -> None:
+    """Refuse the name of a sealed run where the folder of an open one is asked for.
+
+    Args:
+        todo: what to do with a sealed run instead; ``{}`` stands for its name.
+
+    Raises:
+        InputError: there is no such folder, and the ledger of the workspace knows a sealed run of this name.
+    """
+    from lacre.cli.holding import ledger_of  # noqa: PLC0415 - keeps --help fast
+    from lacre.registry.ledger import read  # noqa: PLC0415
+    from lacre.registry.sealed_runs import sealed_runs  # noqa: PLC0415
+    from lacre.registry.workspace import Workspace  # noqa: PLC0415
+
+    workspace = Workspace.search(Path.cwd())
+    if folder.exists() or workspace is None:
+        return
+    ledger = read(ledger_of(workspace))
+    if any(str(folder) in sealed_runs(ledger, name) for name in workspace.benchmarks()):
+        raise InputError(f"run '{folder}'", "is a sealed run", todo.format(folder))
+
+
 @contextmanager
 def standing(place: Place, shield: Shield, means: Means) -> Iterator[tuple[Vault, Ground]]:
     """The vault, open, and the ground of sealed runs; logs of runs that ended are gone."""
     from lacre.sealed.ending import tidy  # noqa: PLC0415 - keeps --help fast
     from lacre.sealed.protection import refuse_swap  # noqa: PLC0415
+    from lacre.sealing.seen import refuse_older  # noqa: PLC0415
 
     refuse_swap(allowed=means.allow_swap)
     signer = signing_key(means.key_file)
     with opened(means.folder, means.identity, place.workspace) as vault:
         shield.key = bytes.fromhex(vault.index.secret)
         ground = _ground(place, signer)
+        # First of all: a ledger without a run's end, or without the run, would have its log kept, or asked anew.
+        refuse_older(vault.index.ledger, ground.ledger().content, ground.ledger_path)
         tidy(vault, ground.runs())
         yield vault, ground
 

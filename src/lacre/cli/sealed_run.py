@@ -7,10 +7,9 @@ import sys
 from typing import TYPE_CHECKING
 
 from lacre.cli.column import read_workspace_columns
-from lacre.cli.output import print_json, print_table, say
+from lacre.cli.output import print_json, print_table, quoted, say
 from lacre.cli.round_ground import ground_of, now
 from lacre.cli.run_ground import budget_of, dollars, exchange_given, is_file
-from lacre.cli.run_tables import print_state
 from lacre.cli.run_work import asking, say_halted
 from lacre.cli.sealed_ground import Means, run_named, standing, under_way
 from lacre.errors import Exit, InputError
@@ -21,10 +20,15 @@ if TYPE_CHECKING:
 
     from lacre.engine.runs import RunState
     from lacre.sealed.counts import Count
+    from lacre.sealed.ground import Ground
     from lacre.sealed.protection import Shield
     from lacre.sealed.records import PublicRun
+    from lacre.sealed.running import Told
     from lacre.sealed.starting import UnderWay
     from lacre.sealing.logs import SealedLog
+
+
+FEW = "No counts leave: too few items would stay private after the next rotation."
 
 
 def start_sealed(
@@ -57,6 +61,7 @@ def _start(
     from lacre.engine.keys import read_key  # noqa: PLC0415 - keeps --help fast
     from lacre.engine.messages import read_templates  # noqa: PLC0415
     from lacre.engine.plans import Repetitions  # noqa: PLC0415
+    from lacre.sealed.ground import fixed_tables  # noqa: PLC0415
     from lacre.sealed.starting import Plan, begin  # noqa: PLC0415
 
     place = ground_of(benchmark)
@@ -77,7 +82,10 @@ def _start(
         say(
             f"Sealed run {kept.record.id}: {len(kept.items):,} private items to column '{id}' in {ground.round}."
         )
-        return _work(under_way(vault, ground, kept.record.id), budget=limit, again=False, as_json=as_json)
+        if not fixed_tables(ground, kept).tables.cells:
+            say(f"{FEW} Its scores are committed all the same.")
+        going = under_way(vault, ground, kept.record.id)
+        return _work(going, means, budget=limit, as_json=as_json)
 
 
 def resume_sealed(name: str, budget: str | None, means: Means, *, again: bool, as_json: bool) -> int:
@@ -100,6 +108,9 @@ def _resume(
     with standing(place, shield, means) as (vault, ground):
         ledger = ground.ledger()
         refuse_vault(vault, ground, ledger)
+        if (found := ground.runs().get(name)) is not None and found.result is not None and not run.ends:
+            # Opening the vault finished what a kill had cut short: the end of this very run.
+            return _ended_already(ground, name, as_json=as_json)
         going = under_way(vault, ground, name)
         (card,) = read_workspace_columns([run.intent.column]).named([run.intent.column])
         kept = renewed(going.kept, going.run, card)
@@ -109,20 +120,42 @@ def _resume(
         going = UnderWay(vault, ground, kept, going.run)
         limit = budget_of(budget, kept.record.budget)
         refuse_budget(limit, kept.record, [card], going.questions, rounded=True)
-        return _work(going, budget=limit, again=again, as_json=as_json)
+        return _work(going, means, budget=limit, again=again, resuming=True, as_json=as_json)
 
 
-def _work(going: UnderWay, *, budget: Decimal | None, again: bool, as_json: bool) -> int:
+def _ended_already(ground: Ground, name: str, *, as_json: bool) -> int:
+    """Print the record of a run whose end was decided, and cut short."""
+    from lacre.sealed.records import read_run, run_place  # noqa: PLC0415 - keeps --help fast
+
+    record = read_run(ground.root / run_place(ground.benchmark, name))
+    say(f"Run {name} had come to its end, which was cut short: it is scored now.")
+    if as_json:
+        print_json({"run": name, "state": None, "record": record})
+    else:
+        print_record(record)
+    return int(Exit.CLEAN)
+
+
+def _work(
+    going: UnderWay,
+    means: Means,
+    *,
+    budget: Decimal | None,
+    as_json: bool,
+    again: bool = False,
+    resuming: bool = False,
+) -> int:
     """Ask, end the run when it is complete, print how it stands, and give the exit code."""
     from lacre.engine.keys import read_key  # noqa: PLC0415 - keeps --help fast
     from lacre.sealed.running import Means as Session  # noqa: PLC0415
-    from lacre.sealed.running import session, shown  # noqa: PLC0415
+    from lacre.sealed.running import session  # noqa: PLC0415
     from lacre.sealing.logs import SealedLog  # noqa: PLC0415
 
     (card,) = going.kept.record.columns
     log = SealedLog(going.vault, going.name)
     # The end of the run is within, too: an interrupt there is told in the same way.
-    with asking(log, going.ground.rules.run, _again(going)) as asked:
+    command = _again(going, means)
+    with asking(log, going.ground.rules.run, command) as asked:
         with_these = Session(
             keys={card.id: read_key(card, os.environ)},
             now=asked.now,
@@ -131,44 +164,82 @@ def _work(going: UnderWay, *, budget: Decimal | None, again: bool, as_json: bool
             again=again,
             on_progress=asked.meter,
         )
-        state = shown(asked.work(session(going, log, with_these)), card)
-        return _ended(going, log, state, as_json=as_json)
+        ready = session(going, log, with_these)
+        if resuming:
+            say(
+                f"The vault has {ready.memory.replies:,} replies of this run, of which {len(going.run.shown):,} items "
+                "were shown."
+            )
+        return _ended(going, log, asked.work(ready), command, as_json=as_json)
 
 
-def _ended(going: UnderWay, log: SealedLog, state: RunState, *, as_json: bool) -> int:
-    """End a complete run; say what is left to do of another; the exit code."""
-    from lacre.sealed.ending import finish, scores_of, tidy  # noqa: PLC0415 - keeps --help fast
+def _ended(going: UnderWay, log: SealedLog, state: RunState, command: str, *, as_json: bool) -> int:
+    """End a complete run; say what is left to do of another; the exit code.
+
+    ``command``: the one that goes on with it.
+    """
+    from lacre.sealed.ending import finish, large, scores_of, tidy  # noqa: PLC0415 - keeps --help fast
+    from lacre.sealed.running import shown, told  # noqa: PLC0415
 
     name, record, code = going.name, None, Exit.INCOMPLETE
+    (card,) = going.kept.record.columns
     if state.complete:
         found = scores_of(going, log)
         if found.wholly_failed:
             say(
                 f"lacre: column '{going.run.intent.column}': every reply failed, so that it was not measured. "
-                f"Check its card with `lacre column check`, then: {_again(going)} --failed"
+                f"Check its card with `lacre column check {card.id}`, then: {command} --failed"
             )
             code = Exit.COLUMN
         elif found.undecided and going.kept.undecided is None:
+            number = f"{found.undecided:,} of {len(found.replies):,}" if large(going) else "some of the"
             say(
-                f"lacre: run {name}: the rule cannot read {found.undecided:,} of {len(found.replies):,} answers, and "
-                f"there are no judges yet. Say what they count as: {_again(going)} --undecided wrong"
+                f"lacre: run {name}: the rule cannot read {number} answers, and there are no judges yet. Say what they "
+                f"count as, wrong or failure: {command} --undecided wrong"
             )
         else:
             record = finish(going, found, log, now=now())
             tidy(going.vault, going.ground.runs())
             code = Exit.CLEAN
-    elif say_halted(state, going.kept.record.columns):
+    elif say_halted(shown(state, card), [card]):
         code = Exit.COLUMN
     if not state.complete:
         more = " --budget USD" if state.budget_reached else ""
-        say(f"What came is kept. Go on with: {_again(going)}{more}")
+        say(f"What came is kept. Go on with: {command}{more}")
     if as_json:
-        print_json({"run": name, "state": state, "record": record})
+        print_json({"run": name, "state": told(state, card), "record": record})
     elif record is None:
-        print_state(state)
+        _print_told(told(state, card))
     else:
         print_record(record)
     return int(code)
+
+
+def _print_told(told: Told) -> None:
+    """Print how far a run is that has no record yet: no class of an answer is told before."""
+    how = "not complete"
+    if told.halted is not None:
+        how = f"stopped: {told.halted.detail}"
+    elif told.complete:
+        how = "all replies came"
+    print_table(
+        ("column", "replies", "of", "state"),
+        [(told.column, f"{told.replies:,}", f"{told.expected:,}", how)],
+        right=("replies", "of"),
+        whole=("column",),
+    )
+    sys.stdout.flush()
+    if told.over_cap:
+        say(
+            f"column '{told.column}': some replies are longer than the output cap of its card: its server does not "
+            "keep to it, and a budget cannot count on it."
+        )
+    end = (
+        "All replies are there, and the run is NOT scored."
+        if told.complete
+        else "The run is NOT complete, and is not scored."
+    )
+    say(end)
 
 
 def print_record(record: PublicRun) -> None:
@@ -180,7 +251,7 @@ def print_record(record: PublicRun) -> None:
     )
     sys.stdout.flush()
     if not record.counts:
-        say("No counts leave: too few items would stay private after the next rotation.")
+        say(FEW)
     if record.ungraded:
         say(
             f"{record.ungraded:,} open items wait for grading: their scores are committed, and no counts leave."
@@ -210,5 +281,8 @@ def told(count: Count) -> str:
             return f"withheld: {count.reason}"
 
 
-def _again(going: UnderWay) -> str:
-    return f"lacre run resume {going.name} --vault {going.vault.folder} --identity FILE --key FILE"
+def _again(going: UnderWay, means: Means) -> str:
+    """The command that goes on with a run, as it can be typed here."""
+    who = "" if means.identity is None else f" --identity {quoted(means.identity)}"
+    swap = " --allow-swap" if means.allow_swap else ""
+    return f"lacre run resume {going.name} --vault {quoted(means.folder)}{who} --key {quoted(means.key_file)}{swap}"

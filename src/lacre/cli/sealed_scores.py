@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,11 +15,12 @@ from lacre.cli.round_ground import Ground as Place
 from lacre.cli.round_ground import ground_of, now
 from lacre.cli.round_tables import counted
 from lacre.cli.sealed_ground import ALLOW_SWAP, Means, run_named, standing, under_way
-from lacre.errors import Exit, IntegrityError
+from lacre.errors import Exit, InputError, IntegrityError
 
 if TYPE_CHECKING:
     from lacre.registry.items import Payload
     from lacre.sealed.checking import Evidence, RunCheck, ScoreCheck
+    from lacre.sealed.ending import GivenUp
     from lacre.sealed.protection import Shield
     from lacre.sealed.scores import OpenedScore
 
@@ -101,27 +103,33 @@ def abort(
     from lacre.sealed.protection import shielded  # noqa: PLC0415 - keeps --help fast
 
     means = Means(folder, identity, key_file, allow_swap, None)
-    replies = shielded(lambda shield: _give_up(shield, name, reason, means))
+    ended = shielded(lambda shield: _give_up(shield, name, reason, means))
     if as_json:
-        print_json({"run": name, "reason": reason, "replies": replies})
+        print_json({"run": name, "reason": reason, "replies": ended.came, "kept": ended.kept})
         return
-    say(f"Run {name} is given up, with {replies:,} replies in the vault; the ledger says why.")
+    say(f"Run {name} is given up, with {_replies(ended.kept)} in the vault; the ledger says why.")
 
 
-def _give_up(shield: Shield, name: str, reason: str, means: Means) -> int:
+def _replies(number: int) -> str:
+    return f"{number:,} {'reply' if number == 1 else 'replies'}"
+
+
+def _give_up(shield: Shield, name: str, reason: str, means: Means) -> GivenUp:
     from lacre.sealed.ending import give_up, tidy  # noqa: PLC0415 - keeps --help fast
     from lacre.sealing.logs import SealedLog  # noqa: PLC0415
 
     place, _ = run_named(name)
     with standing(place, shield, means) as (vault, ground):
         going = under_way(vault, ground, name)
-        log = SealedLog(vault, name)
+        log = SealedLog(vault, name, lossy=True)
         try:
-            replies = give_up(going, reason, log, now=now())
+            ended = give_up(going, reason, log, now=now())
         finally:
             log.close()
+        if log.lost is not None:
+            say(f"{log.path}: of at least {_replies(ended.came)} that came {ended.kept:,} can be read.")
         tidy(vault, ground.runs())
-    return replies
+    return ended
 
 
 @click.command(
@@ -161,12 +169,15 @@ def _open_scores(shield: Shield, place: Place, folder: Path, identity: Path | No
     from lacre.registry.sealed_runs import sealed_runs  # noqa: PLC0415
     from lacre.sealed.opening import opened_scores, scores_bytes  # noqa: PLC0415
     from lacre.sealed.records import scores_place  # noqa: PLC0415
+    from lacre.sealing.change import LEDGER  # noqa: PLC0415
+    from lacre.sealing.seen import refuse_older  # noqa: PLC0415
 
     public = place.public()
     runs = sealed_runs(public.ledger, place.name)
     written: dict[str, int] = {}
     with opened(folder, identity, place.workspace) as vault:
         shield.key = bytes.fromhex(vault.index.secret)
+        refuse_older(vault.index.ledger, public.ledger.content, place.root / LEDGER)
         for number in range(1, public.history.closed + 1):
             items = frozenset(each.id for each in public.openings(number))
             if inside := sorted(item for item in items if vault.holds(item)):
@@ -194,6 +205,9 @@ def check_scores(key: str | None, benchmark: str | None, as_json: bool) -> int:
     """
     from lacre.sealed.checking import check_scores as checked  # noqa: PLC0415 - keeps --help fast
 
+    if key is not None and not re.fullmatch(r"[0-9a-f]{64}", key):
+        what = "is no whole fingerprint, and of a part of one another key could be made"
+        raise InputError("--key", what, "Give all 64 digits, as `lacre key list` prints them")
     place = ground_of(benchmark)
     found = checked(_evidence(place, key))
     if as_json:

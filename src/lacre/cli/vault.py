@@ -11,7 +11,7 @@ import click
 
 from lacre.cli.holding import IDENTITY, begun, ledger_of, now, opened, signing_key
 from lacre.cli.output import example, json_option, print_json, print_table, say
-from lacre.errors import Exit, InputError
+from lacre.errors import Exit, InputError, sentence
 
 if TYPE_CHECKING:
     from lacre.registry.items import Item
@@ -243,11 +243,17 @@ def check(folder: Path, identity: Path | None, as_json: bool) -> int:
     from lacre.registry.workspace import Workspace  # noqa: PLC0415 - keeps --help fast
     from lacre.sealing.batches import raise_all, row_faults, rows_place  # noqa: PLC0415
     from lacre.sealing.inspection import inspect  # noqa: PLC0415
+    from lacre.sealing.journal import bytes_of  # noqa: PLC0415
+    from lacre.sealing.seen import RESTORE_LEDGER, ledger_fault  # noqa: PLC0415
 
     workspace = Workspace.search(Path.cwd())
     with opened(folder, identity, workspace) as held:
         seen = inspect(held)
         faults = list(seen.faults)
+        if workspace and held.workspace:
+            ledger = ledger_of(workspace)
+            if (what := ledger_fault(held.index.ledger, bytes_of(ledger))) is not None:
+                faults.append(sentence(ledger, what, RESTORE_LEDGER))
         for name in workspace.benchmarks() if workspace and held.workspace else ():
             faults += row_faults(held, name, workspace.root / rows_place(name)) if workspace else []
     if as_json:

@@ -274,6 +274,10 @@ def locked(path: Path) -> Iterator[None]:
     handle = os.open(path.parent, os.O_RDONLY)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
+        # What a killed process had half written: whoever writes has the lock, so it is nobody's any more.
+        for left in path.parent.glob(f".{path.name}.*.part"):
+            if left.is_file():
+                left.unlink(missing_ok=True)
         yield
     finally:
         os.close(handle)

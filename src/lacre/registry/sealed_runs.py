@@ -79,6 +79,27 @@ def sealed_runs(ledger: Ledger, benchmark: str) -> dict[str, SealedRun]:
     return found
 
 
+_WITH = "--vault DIR --identity FILE --key FILE"
+
+
+def resume_command(run: str) -> str:
+    """The command that goes on with a sealed run, as a message gives it.
+
+    >>> resume_command("r1")
+    'lacre run resume r1 --vault DIR --identity FILE --key FILE'
+    """
+    return f"lacre run resume {run} {_WITH}"
+
+
+def abort_command(run: str) -> str:
+    """The command that gives a sealed run up, as a message gives it.
+
+    >>> abort_command("r1")
+    'lacre run abort r1 --reason TEXT --vault DIR --identity FILE --key FILE'
+    """
+    return f"lacre run abort {run} --reason TEXT {_WITH}"
+
+
 def runs_of_round(ledger: Ledger, benchmark: str, round: str) -> dict[str, SealedRun]:
     """The sealed runs of one round, as :func:`sealed_runs` gives them.
 

@@ -14,6 +14,7 @@ from lacre.registry.events import Event, Supersede, Void, Waiver
 from lacre.registry.items import Item
 from lacre.registry.ledger import Signer
 from lacre.registry.matrix import cell_name
+from lacre.registry.reasons import plain_reason
 from lacre.rotation.beacon import instant
 from lacre.rotation.freeze import Checks
 from lacre.rotation.public import Public, ledger_path
@@ -24,11 +25,10 @@ def void_events(public: Public, items: Sequence[str], reason: str) -> list[Event
     """The ledger's lines that take items out of the draws from here on. A draw that is frozen is not changed by them.
 
     Raises:
-        InputError: no reason is given.
+        InputError: no reason is given, or it is no line of plain words.
         RecordError: an item is not private, or void already; every one is listed.
     """
-    if not reason.strip():
-        raise InputError("--reason", "is empty", "Say why, in words that outsiders may read")
+    reason = plain_reason(reason)
     rows = {row.id: row for row in public.rows}
     faults = [
         Fault(number, what, "Look it up in commitments.jsonl")
@@ -82,10 +82,9 @@ def supersede_event(public: Public, old: Row, new: Row, reason: str) -> Supersed
     """The ledger's line about a correction.
 
     Raises:
-        InputError: no reason is given.
+        InputError: no reason is given, or it is no line of plain words.
     """
-    if not reason.strip():
-        raise InputError("--reason", "is empty", "Say why, in words that outsiders may read")
+    reason = plain_reason(reason)
     return Supersede(
         benchmark=public.benchmark,
         item=old.id,
@@ -108,12 +107,10 @@ def waivers(
     """The ledger's lines by which a person answers for items that vetting did not keep.
 
     Raises:
-        InputError: no reason, or nobody, is given.
+        InputError: no reason, or nobody, is given, or not in a line of plain words.
         RecordError: an item is not private, was never vetted, or is kept already; every one is listed.
     """
-    for option, text in (("--reason", reason), ("--who", who)):
-        if not text.strip():
-            raise InputError(option, "is empty", "Say it in words that outsiders may read")
+    reason, who = plain_reason(reason), plain_reason(who, "--who")
     rows = {row.id: row for row in public.private}
     faults: list[Fault] = []
     events: list[Event] = []

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from lacre.errors import InputError
-from lacre.registry.sealed_runs import runs_of_round
+from lacre.registry.sealed_runs import abort_command, resume_command, runs_of_round
+from lacre.rotation.beacon import moment
 from lacre.rotation.public import Public
 
 
@@ -16,7 +19,7 @@ def under_way(public: Public) -> tuple[str, ...]:
     return tuple(name for name, run in runs.items() if not run.ends)
 
 
-def refuse_under_way(public: Public, where: str) -> None:
+def refuse_under_way(public: Public, where: str, now: datetime) -> None:
     """Refuse what opens or retires private items while a sealed run asks them.
 
     A run whose items opened can never end, and one whose items changed is not of the set that its intent fixed.
@@ -26,8 +29,10 @@ def refuse_under_way(public: Public, where: str) -> None:
     """
     if names := under_way(public):
         more = f", and {len(names) - 1} more are" if len(names) > 1 else ""
-        raise InputError(
-            where,
-            f"must wait: sealed run '{names[0]}' is under way{more}",
-            f"End it first: `lacre run resume {names[0]}`, or give it up with `lacre run abort {names[0]}`",
-        )
+        pending = public.history.pending
+        todo = f"Give it up first, for its round's randomness is due: `{abort_command(names[0])}`"
+        if pending is None or now < moment(pending.event.due):
+            todo = (
+                f"End it first: `{resume_command(names[0])}`, or give it up with `{abort_command(names[0])}`"
+            )
+        raise InputError(where, f"must wait: sealed run '{names[0]}' is under way{more}", todo)

@@ -39,6 +39,7 @@ from lacre.sealing.checks import read_checks, verdicts_by_corpus
 from lacre.sealing.commitments import Row
 from lacre.sealing.keyring import keyring
 from lacre.sealing.published import public_already, public_texts
+from lacre.sealing.quotes import refuse_quotes
 from lacre.sealing.vault import Vault
 
 
@@ -136,7 +137,7 @@ def close_round(
         todo = "Run `lacre round split`" if number == 1 else "Run `lacre round rotate`"
         raise InputError(f"closing {public.history.next_round}", what, todo)
 
-    refuse_under_way(public, f"closing {public.history.next_round}")
+    refuse_under_way(public, f"closing {public.history.next_round}", now)
 
     def unsealed(id: str) -> Unsealed:
         sealed = vault.sealed(id)
@@ -174,7 +175,7 @@ def void_items(
     public = read_public(root / "registry", benchmark)
     keyring(public.ledger, ledger_path(public.registry))
     events = void_events(public, items, reason)
-    refuse_under_way(public, "making items void")
+    refuse_under_way(public, "making items void", now)
     ledgers.append(ledger_path(public.registry), events, at=instant(now), signer=signer)
     return len(events)
 
@@ -197,9 +198,10 @@ def waive_items(
     corrected item takes its place.
 
     Raises:
-        InputError, RecordError: as :func:`lacre.rotation.retire.waivers`.
+        InputError, RecordError: as :func:`lacre.rotation.retire.waivers`; or the reason quotes a private item.
     """
     public = _public(vault, root, benchmark)
+    refuse_quotes(vault, reason)
     checks = verdicts_by_corpus(this_round(public, read_checks(vault)))
     events = waivers(public, checks, items=items, corpora=corpora, who=who, reason=reason)
     ledgers.append(ledger_path(public.registry), events, at=instant(now), signer=signer)
@@ -220,14 +222,16 @@ def supersede_item(
     """Replace a private item by a corrected one, and return the new row. Called again, it changes nothing.
 
     Raises:
-        InputError: as :func:`lacre.rotation.retire.supersede_target`; or a sealed run is under way.
+        InputError: as :func:`lacre.rotation.retire.supersede_target`; or a sealed run is under way, or the reason
+            quotes a private item.
         LacreError: the new item cannot be sealed.
     """
     public = _public(vault, root, benchmark)
     if (row := _corrected(vault, public, old, new)) is not None:
         return row
     target = supersede_target(public, old, new)
-    refuse_under_way(public, f"replacing item '{old}'")
+    refuse_quotes(vault, reason, others=[new.payload])
+    refuse_under_way(public, f"replacing item '{old}'", now)
     refuse_public(root, [new])
     with vault.change(root) as change:
         (row,) = change.add([new], target.batch, correcting=target).rows

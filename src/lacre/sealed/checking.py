@@ -115,6 +115,7 @@ def check_scores(known: Evidence) -> ScoreCheck:
     findings = [f"line {line} of the ledger {what}" for line, what in strays(known.ledger, known.benchmark)]
     findings += _doubled(runs)
     findings += _unlike(runs)
+    findings += _unknown_records(known, runs)
     for name in sorted(by_run.keys() - runs.keys()):
         findings.append(
             f"{len(by_run[name])} scores were opened of run '{name}', which the ledger does not know"
@@ -170,9 +171,11 @@ def _run(known: Evidence, name: str, run: SealedRun, scores: Sequence[OpenedScor
         try:
             record, tables = _published(known, name, run, run.result)
         except LacreError as error:
-            findings.append(str(error))
+            findings.append(str(error).rstrip("."))
     elif scores:
         findings.append(f"{len(scores)} scores were opened of it, though it has no result")
+    if run.standing == "under way":
+        findings += _tables_of(known, run)
     if record is not None and tables is not None and run.result is not None:
         findings += _record_findings(run, record, tables)
         good, faults = _scores(known, run, run.result, record, scores)
@@ -234,6 +237,28 @@ def _closed_at(known: Evidence, run: SealedRun) -> int | None:
         ),
         None,
     )
+
+
+def _tables_of(known: Evidence, run: SealedRun) -> list[str]:
+    """A finding when the tables of a round with a run under way are not those that its intent fixed."""
+    place = tables_place(known.benchmark, run.intent.round or "/0")
+    try:
+        there = sha256(read_bytes(known.root / place))
+    except LacreError as error:
+        return [str(error).rstrip(".")]
+    return [] if there == run.intent.tables else [f"{place} is not the file that the ledger fixed"]
+
+
+def _unknown_records(known: Evidence, runs: Mapping[str, SealedRun]) -> list[str]:
+    """Files among the public records of runs that no line of the ledger speaks of."""
+    due = {run_place(known.benchmark, name) for name, run in runs.items() if run.result is not None}
+    folder = (known.root / run_place(known.benchmark, "x")).parent
+    there = [path.relative_to(known.root).as_posix() for path in sorted(folder.glob("*"))]
+    return [
+        f"{place} is the record of no run that the ledger says was scored"
+        for place in there
+        if place not in due
+    ]
 
 
 def _published(
@@ -344,7 +369,11 @@ def _missing(
     if not absent:
         return []
     first = ", ".join(f"'{item}' ({repetition})" for item, repetition in absent[:3])
-    return [f"{len(absent)} scores of items that opened are missing, such as that of {first}"]
+    counted = "1 score" if len(absent) == 1 else f"{len(absent)} scores"
+    return [
+        f"{counted} of items that opened {'is' if len(absent) == 1 else 'are'} missing, such as that of {first}: "
+        "whoever has the vault opens them with `lacre run open-scores`"
+    ]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
 
 import msgspec
@@ -10,12 +11,12 @@ import msgspec
 from lacre import __version__
 from lacre.digest import sha256
 from lacre.engine.journal import Sink, entries, settled
-from lacre.errors import InputError, IntegrityError, sentence
 from lacre.registry.events import RunAbort, RunResult
+from lacre.registry.reasons import plain_reason
 from lacre.registry.sealed_runs import SealedRun
 from lacre.sealed.cells import ALL, Cell
 from lacre.sealed.counts import counts
-from lacre.sealed.ground import Ground, refuse_due
+from lacre.sealed.ground import fixed_tables, refuse_due
 from lacre.sealed.records import (
     KeptRun,
     KeptScore,
@@ -25,15 +26,14 @@ from lacre.sealed.records import (
     code_digest,
     document,
     public_bytes,
-    read_tables,
     run_place,
-    tables_place,
 )
 from lacre.sealed.scores import NONCE_BYTES, order, score_root
 from lacre.sealed.scoring import Scored, item_outcomes, scored
-from lacre.sealed.starting import LATE, UnderWay
+from lacre.sealed.starting import UnderWay, late
 from lacre.sealing.change import LEDGER
 from lacre.sealing.logs import log_names, log_path
+from lacre.sealing.quotes import refuse_quotes
 from lacre.sealing.vault import Vault
 
 REPLIES, SCORES = "replies.jsonl", "scores.jsonl"
@@ -54,11 +54,10 @@ def finish(going: UnderWay, found: Scored, sink: Sink, *, now: datetime) -> Publ
     """
     vault, ground, kept, run = going.vault, going.ground, going.kept, going.run
     ledger = ground.ledger()
-    refuse_due(ground, ledger, now, LATE.format(going.name))
+    refuse_due(ground, ledger, now, late(going.name))
     nonces = {order(score): vault.random(NONCE_BYTES) for score in found.scores}
-    tables = _tables(ground, kept)
+    tables = fixed_tables(ground, kept)
     cells = _present(tables, kept)
-    large = any(cell.name == ALL for cell in cells)
     name = kept.record.id
     record = PublicRun(
         benchmark=kept.benchmark,
@@ -75,7 +74,7 @@ def finish(going: UnderWay, found: Scored, sink: Sink, *, now: datetime) -> Publ
         items_root=run.intent.root,
         repetitions=Times(choice=kept.record.repetitions.choice, open=kept.record.repetitions.open),
         undecided=kept.undecided if found.undecided else None,
-        undecided_answers=found.undecided if large else None,
+        undecided_answers=found.undecided if _has_whole(tables) else None,
         ungraded=sum(item not in set(tables.graded) for item in kept.items),
         counts=counts(cells, item_outcomes(found.scores)),
         leaves=len(found.scores),
@@ -94,27 +93,56 @@ def finish(going: UnderWay, found: Scored, sink: Sink, *, now: datetime) -> Publ
     with vault.change(ground.root) as change:
         change.keep(document(name, REPLIES), b"".join(sink.lines()))
         change.keep(document(name, SCORES), b"".join(msgspec.json.encode(each) + b"\n" for each in secret))
+        change.see_log(name, None)
         change.publish(run_place(kept.benchmark, name), content)
         change.publish(LEDGER, ground.longer(ledger, [result], now))
     return record
 
 
-def give_up(going: UnderWay, reason: str, sink: Sink, *, now: datetime) -> int:
-    """Give a run up, for a reason that is published; its replies stay in the vault. Returns how many there are.
+def large(going: UnderWay) -> bool:
+    """Whether the whole set of a run is large enough for its counts to leave, and so to be said at all.
 
     Raises:
-        InputError: no reason is given, or the disk is full.
+        IntegrityError: the round's tables are not those that the run began with.
     """
-    if not reason.strip():
-        raise InputError("--reason", "is empty", "Say why, in words that outsiders may read")
+    return _has_whole(fixed_tables(going.ground, going.kept))
+
+
+def _has_whole(tables: RoundTables) -> bool:
+    return any(cell.name == ALL for cell in tables.tables.cells)
+
+
+@dataclass(frozen=True, slots=True)
+class GivenUp:
+    """A run that was given up: the replies that had come, at least, and those that are kept."""
+
+    came: int
+    kept: int
+
+
+def give_up(going: UnderWay, reason: str, sink: Sink, *, now: datetime) -> GivenUp:
+    """Give a run up, for a reason that is published; its replies stay in the vault, as far as they are there.
+
+    Raises:
+        InputError: no reason is given, it is no line of plain words, it quotes a private item or a reply, or the disk
+            is full.
+    """
+    reason = plain_reason(reason)
     vault, ground, kept, run = going.vault, going.ground, going.kept, going.run
     name = going.name
-    replies = len(settled(entries(sink.lines(), going.journal)))
-    event = RunAbort(benchmark=kept.benchmark, run=name, intent=run.digest, reason=reason, replies=replies)
+    lines = list(sink.lines())
+    replies = settled(entries(lines, going.journal))
+    texts = (getattr(entry.reply, "text", "") for entry in replies.values())
+    refuse_quotes(vault, reason, replies=texts)
+    there = len(replies)
+    seen = vault.index.logs.get(name)
+    came = max(there, seen.replies if seen else 0)
+    event = RunAbort(benchmark=kept.benchmark, run=name, intent=run.digest, reason=reason, replies=came)
     with vault.change(ground.root) as change:
-        change.keep(document(name, REPLIES), b"".join(sink.lines()))
+        change.keep(document(name, REPLIES), b"".join(lines))
+        change.see_log(name, None)
         change.publish(LEDGER, ground.longer(ground.ledger(), [event], now))
-    return replies
+    return GivenUp(came=came, kept=there)
 
 
 def tidy(vault: Vault, runs: Mapping[str, SealedRun]) -> tuple[str, ...]:
@@ -125,16 +153,6 @@ def tidy(vault: Vault, runs: Mapping[str, SealedRun]) -> tuple[str, ...]:
     if ended:
         vault.disk.sync_folder(log_path(vault, ended[0]).parent)
     return tuple(ended)
-
-
-def _tables(ground: Ground, kept: KeptRun) -> RoundTables:
-    path = ground.root / tables_place(kept.benchmark, kept.round)
-    tables = read_tables(path)
-    if sha256(public_bytes(tables)) != kept.tables:
-        raise IntegrityError(
-            sentence(path, "is not what this run began with", "Restore it from a copy, then resume")
-        )
-    return tables
 
 
 def _present(tables: RoundTables, kept: KeptRun) -> list[Cell]:

@@ -8,18 +8,20 @@ from datetime import date, datetime
 from fractions import Fraction
 from pathlib import Path
 
-from lacre.errors import InputError
+from lacre.digest import sha256
+from lacre.errors import InputError, IntegrityError, sentence
 from lacre.registry import ledger as ledgers
 from lacre.registry.columns import Column
 from lacre.registry.events import Event, Freeze
 from lacre.registry.ledger import Ledger, Signer
 from lacre.registry.rules import Rules, SealedRules
-from lacre.registry.sealed_runs import SealedRun, runs_of_round, sealed_runs
+from lacre.registry.sealed_runs import SealedRun, resume_command, runs_of_round, sealed_runs
 from lacre.sealed.cells import LONGEST_NAME, Cell, CellRule, Held, approve
-from lacre.sealed.records import RoundTables, number_of, read_tables, tables_place
+from lacre.sealed.records import KeptRun, RoundTables, number_of, public_bytes, read_tables, tables_place
 from lacre.sealing.change import LEDGER
 from lacre.sealing.commitments import Row
 from lacre.sealing.keyring import keyring
+from lacre.sealing.seen import refuse_older
 from lacre.sealing.vault import Vault
 
 
@@ -114,8 +116,10 @@ def refuse_vault(vault: Vault, ground: Ground, ledger: Ledger) -> None:
     """Refuse a vault of another workspace, a key that may not sign, and public rows that the vault does not hold.
 
     Raises:
-        InputError: one of these is so. IntegrityError: a signature on the ledger does not hold.
+        InputError: one of these is so.
+        IntegrityError: a signature on the ledger does not hold, or it is shorter than the vault saw it.
     """
+    refuse_older(vault.index.ledger, ledger.content, ground.ledger_path)
     if ledger.workspace is None:
         raise InputError(ground.ledger_path, "has no line yet", "Begin with `lacre key new`")
     if vault.workspace != ledger.workspace:
@@ -175,7 +179,7 @@ def refuse_second(runs: Mapping[str, SealedRun], round: str, column: str) -> Non
                 raise InputError(
                     where,
                     f"run '{name}' of it is under way in {round}",
-                    f"Go on with `lacre run resume {name}`",
+                    f"Go on with `{resume_command(name)}`",
                 )
             case "scored":
                 raise InputError(
@@ -240,6 +244,21 @@ def refuse_axes(ground: Ground) -> None:
             f"cell '{first}' has {len(long[0])} letters, and a public record has room for {LONGEST_NAME}",
             "Give its value a shorter name, or take its axis out of [sealed] axes",
         )
+
+
+def fixed_tables(ground: Ground, kept: KeptRun) -> RoundTables:
+    """The tables of the round, as a run began with them.
+
+    Raises:
+        IntegrityError: they are gone, damaged, or others.
+    """
+    path, todo = ground.root / tables_place(kept.benchmark, kept.round), "Restore it from git, then resume"
+    if not path.exists():
+        raise IntegrityError(sentence(path, "is missing: it says which counts may leave of this round", todo))
+    tables = read_tables(path)
+    if sha256(public_bytes(tables)) != kept.tables:
+        raise IntegrityError(sentence(path, "is not what this run began with", todo))
+    return tables
 
 
 def asked_rows(tables: RoundTables, ground: Ground) -> tuple[Row, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
 
@@ -11,15 +11,19 @@ import msgspec
 
 from lacre.engine.client import Patience
 from lacre.engine.dialects import sent_settings
-from lacre.engine.journal import Sink
+from lacre.engine.journal import Halted
 from lacre.engine.keys import Key
 from lacre.engine.plans import check_resumed
 from lacre.engine.runs import Progress, Run
 from lacre.engine.states import ColumnState, RunState
 from lacre.registry.columns import Column
+from lacre.registry.records import Record
+from lacre.registry.sealed_runs import resume_command
 from lacre.sealed.exposing import Exposer
-from lacre.sealed.ground import refuse_due, terms_of
-from lacre.sealed.starting import LATE, UnderWay
+from lacre.sealed.ground import fixed_tables, refuse_due, terms_of
+from lacre.sealed.memory import Log, Memory
+from lacre.sealed.starting import UnderWay, late
+from lacre.sealing.seen import refuse_older
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -39,18 +43,46 @@ class Means:
     on_progress: Callable[[Progress], None] = lambda _: None
 
 
-def session(going: UnderWay, sink: Sink, means: Means) -> Run:
-    """A session of a run, ready to work; ``sink`` is the run's log in the vault.
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A session of a run; the vault remembers how far it came, but for one that is killed."""
+
+    run: Run
+    memory: Memory
+
+    @property
+    def under_way(self) -> int:
+        """Requests without an answer yet."""
+        return self.run.under_way
+
+    def work(self) -> RunState:
+        """Ask all that is still to be asked; errors as :meth:`lacre.engine.runs.Run.work`."""
+        try:
+            state = self.run.work()
+        except KeyboardInterrupt:
+            self.memory.keep()
+            raise
+        self.memory.keep()
+        return state
+
+
+def session(going: UnderWay, log: Log, means: Means) -> Session:
+    """A session of a run, ready to work.
 
     Raises:
         InputError: an item is no longer in the vault, the column's terms are no longer acceptable, or it
             may be known what opens.
-        IntegrityError: an item is not the one that the run began with, or the log is damaged.
+        IntegrityError: an item or the round's tables are not those that the run began with, the log is damaged, or the
+            ledger is shorter than the vault saw it.
     """
     ground, kept, questions = going.ground, going.kept, going.questions
     (card,) = kept.record.columns
-    refuse_due(ground, ground.ledger(), means.now(), LATE.format(going.name))
+    ledger = ground.ledger()
+    refuse_older(going.vault.index.ledger, ledger.content, ground.ledger_path)
+    refuse_due(ground, ledger, means.now(), late(going.name))
     check_resumed(kept.record, questions)
+    fixed_tables(ground, kept)
+    memory = Memory(going.vault, ground, going.name, log)
     exposer = Exposer(
         ground,
         kept.record.id,
@@ -59,22 +91,31 @@ def session(going: UnderWay, sink: Sink, means: Means) -> Run:
         order=kept.items,
         shown=going.run.shown,
         now=means.now,
+        memory=memory,
     )
-    return Run(
+
+    def on_progress(progress: Progress) -> None:
+        memory.replies = progress.done
+        # Told after every reply, kinds of answers would tell of single items.
+        means.on_progress(replace(progress, kinds={}))
+
+    run = Run(
         record=kept.record,
         questions=questions,
         cards=(card,),
         keys=means.keys,
-        sink=sink,
+        sink=log,
         now=means.now,
         patience=means.patience,
         budget=means.budget,
         again=means.again,
-        on_progress=means.on_progress,
+        on_progress=on_progress,
         on_exposure=exposer,
         where=going.journal,
-        todo=f"go on with `lacre run resume {going.name}`",
+        todo=f"go on with `{resume_command(going.name)}`",
     )
+    memory.replies = run.state().columns[0].done
+    return Session(run, memory)
 
 
 def shown(state: RunState, card: Column) -> RunState:
@@ -84,6 +125,45 @@ def shown(state: RunState, card: Column) -> RunState:
     """
     known = {*sent_settings(card, unstored=True), *card.accepts}
     return msgspec.structs.replace(state, columns=tuple(_shown(column, known) for column in state.columns))
+
+
+class Told(Record, omit_defaults=False):
+    """How far a sealed run is, as far as anybody may be told.
+
+    Which classes its answers are of is in its record or nowhere: told here, for few items or after each reply, it would
+    tell of single ones.
+
+    Attributes:
+        replies, expected: how many came, and how many are due.
+        over_cap: whether some are longer than the card's output cap.
+        budget, spent: dollars of a session with a budget.
+    """
+
+    column: str
+    replies: int
+    expected: int
+    complete: bool
+    halted: Halted | None
+    over_cap: bool
+    budget_reached: bool
+    budget: str | None
+    spent: str | None
+
+
+def told(state: RunState, card: Column) -> Told:
+    """What may be told of the state of a run, which is of one column."""
+    (column,) = shown(state, card).columns
+    return Told(
+        column=column.column,
+        replies=column.done,
+        expected=column.expected,
+        complete=state.complete,
+        halted=column.halted,
+        over_cap=bool(column.over_cap),
+        budget_reached=state.budget_reached,
+        budget=state.budget,
+        spent=state.spent,
+    )
 
 
 def _shown(column: ColumnState, known: set[str]) -> ColumnState:

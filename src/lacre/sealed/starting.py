@@ -17,7 +17,7 @@ from lacre.engine.plans import Repetitions, RunRecord, check_questions, items_di
 from lacre.errors import InputError, IntegrityError, sentence
 from lacre.registry.columns import Column, Exchange
 from lacre.registry.events import RunIntent
-from lacre.registry.sealed_runs import SealedRun
+from lacre.registry.sealed_runs import SealedRun, abort_command
 from lacre.sealed.called import called, card_digest, fixed
 from lacre.sealed.ground import (
     Ground,
@@ -45,8 +45,11 @@ from lacre.sealing.commitments import rows_root
 from lacre.sealing.vault import Vault
 
 PLAN = "run.json"
-LATE = "Give the run up, with `lacre run abort {}`"
-"""What is left to do with a run that did not end before it could be known what opens."""
+
+
+def late(run: str) -> str:
+    """What is left to do with a run that did not end before it could be known what opens."""
+    return f"Give the run up, with `{abort_command(run)}`"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -239,7 +242,7 @@ def renewed(kept: KeptRun, run: SealedRun, card: Column) -> KeptRun:
         raise InputError(
             f"column '{card.id}'",
             f"its card asks otherwise than when this run began ({', '.join(changed)})",
-            "Restore it; or give the run up with `lacre run abort`, and wait for the next round",
+            f"Restore it; or give the run up with `{abort_command(run.intent.run)}`, and wait for the next round",
         )
     record = msgspec.structs.replace(kept.record, columns=(card,))
     return msgspec.structs.replace(kept, record=record)

@@ -15,10 +15,12 @@ from lacre.errors import InputError, LacreError
 from lacre.registry.items import Item, Payload
 from lacre.registry.ledger import locked
 from lacre.registry.records import Record
+from lacre.registry.sealed_runs import resume_command
 from lacre.sealing import ages
 from lacre.sealing.commitments import NONCE_BYTES, Row, commit_bytes, payload_bytes
 from lacre.sealing.contents import DOCUMENTS, INDEX, ITEMS, LOGS, Document, Entry, Index, Kept, Reader, Sealed
 from lacre.sealing.journal import MEANWHILE, Intent, Move, Publication, bytes_of, digest_of, framed
+from lacre.sealing.seen import LogSeen, ledger_seen, refuse_older
 from lacre.text import words
 
 if TYPE_CHECKING:
@@ -50,6 +52,7 @@ class Change:
         self._recipients = [reader.recipient for reader in index.readers]
         self._entries = {entry.row.id: entry for entry in index.entries}
         self._documents = {kept.name: kept for kept in index.documents}
+        self._ledger, self._logs = index.ledger, dict(index.logs)
         self._moves: dict[str, Move] = {}
         self._removals: set[str] = set()
         self._publications: dict[str, Publication] = {}
@@ -145,13 +148,19 @@ class Change:
             ValueError: the change has no workspace, or the place lies outside it.
             InputError: it is the ledger, and its lines on disk are not those that the new ones follow: another
                 process wrote some since it was read, and they would be lost.
+            IntegrityError: it is the ledger, and the vault saw a longer one, or another.
         """
         path = PurePosixPath(place)
+        first = self._publications.get(place)
         if self.root is None or path.is_absolute() or ".." in path.parts or not path.parts:
             raise ValueError(f"no place in a workspace: {place!r}")
-        if place == LEDGER and not content.startswith(bytes_of(self.root / place)):
-            raise InputError(self.root / place, *MEANWHILE)
-        first = self._publications.get(place)
+        if place == LEDGER:
+            there = bytes_of(self.root / place)
+            if not content.startswith(there):
+                raise InputError(self.root / place, *MEANWHILE)
+            if first is None:  # the second time it is what the first one gave
+                refuse_older(self._ledger, there, self.root / place)
+            self.see(content, self.root / place)
         before = first.before if first else digest_of(self.root / place)
         staged = first.staged if first else self._next()
         self.vault.journal.stage(staged, ages.seal(framed(content), self._before_and_after()))
@@ -159,6 +168,21 @@ class Change:
             staged=staged, place=place, before=before, after=sha256(content)
         )
         self._written[place] = content
+
+    def see(self, ledger: bytes, where: Path) -> None:
+        """Remember how far a ledger has come, which nobody may go behind from now on.
+
+        Raises:
+            IntegrityError: the vault saw a longer one, or another.
+        """
+        refuse_older(self._ledger, ledger, where)
+        self._ledger = ledger_seen(ledger)
+
+    def see_log(self, name: str, seen: LogSeen | None) -> None:
+        """Remember how far a log has come; none once it ended, and may go."""
+        self._logs.pop(name, None)
+        if seen is not None:
+            self._logs[name] = seen
 
     def published(self, place: str) -> bytes:
         """A public file as it will be after this change: what was given, or what is there; empty if nothing."""
@@ -179,8 +203,9 @@ class Change:
         # A log is added to for hours: sealed for the old readers at its start and for the new ones at its end, it
         # would open to nobody.
         if logs := sorted((self.vault.folder / LOGS).glob("*")):
+            name = logs[0].name.removesuffix(".log.age")
             raise InputError(
-                logs[0], "a sealed run is under way", "Finish it with `lacre run resume`, then rekey"
+                logs[0], "a sealed run is under way", f"Finish it with `{resume_command(name)}`, then rekey"
             )
         self._readers = checked_readers(readers)
         self._recipients = [reader.recipient for reader in self._readers]
@@ -195,8 +220,6 @@ class Change:
     def commit(self) -> Index:
         """Do all of it, at the end of the block, and return the new index. Nothing asked for, nothing written."""
         old = self.vault.index
-        if not (self._staged or self._removals):
-            return old
         index = Index(
             vault=old.vault,
             secret=self._secret,
@@ -204,7 +227,11 @@ class Change:
             readers=self._readers,
             entries=tuple(self._entries[id] for id in sorted(self._entries)),
             documents=tuple(self._documents[name] for name in sorted(self._documents)),
+            ledger=self._ledger,
+            logs=self._logs,
         )
+        if index == old and not (self._staged or self._removals):
+            return old
         if index != old:
             self._stage_record(INDEX, index)
         intent = Intent(

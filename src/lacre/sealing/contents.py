@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from lacre.registry.events import Hash, Text
 from lacre.registry.items import Item
 from lacre.registry.records import Record
 from lacre.sealing.commitments import Opening, Row
+from lacre.sealing.seen import LedgerSeen, LogSeen
 
 INDEX, ITEMS, DOCUMENTS, LOGS = "index.age", "items", "documents", "logs"  # places in the vault
 
@@ -50,7 +53,11 @@ class Kept(Record):
 
 
 class Index(Record):
-    """``index.age``: everything the vault holds, sealed. Entries are sorted by id, documents by name."""
+    """``index.age``: everything the vault holds, sealed. Entries are sorted by id, documents by name.
+
+    Attributes:
+        ledger: the ledger as the vault last saw it. ``logs``: likewise the logs of runs that did not end, by name.
+    """
 
     vault: Hash
     secret: Hash
@@ -58,6 +65,8 @@ class Index(Record):
     readers: tuple[Reader, ...]
     entries: tuple[Entry, ...] = ()
     documents: tuple[Kept, ...] = ()
+    ledger: LedgerSeen | None = None
+    logs: dict[str, LogSeen] = msgspec.field(default_factory=dict)
 
 
 class Sealed(Record):

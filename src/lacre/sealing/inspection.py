@@ -42,7 +42,7 @@ def inspect(vault: Vault, on_item: Callable[[int], None] = lambda _: None) -> In
             vault.document(name)
         except IntegrityError as error:
             faults.append(str(error))
-    for name in log_names(vault):
+    for name in sorted({*log_names(vault), *vault.index.logs}):
         faults += _log_faults(vault, name)
     faults += _strangers(vault)
     faults += _modes(vault.folder)

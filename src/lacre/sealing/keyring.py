@@ -14,6 +14,7 @@ from lacre.errors import Fault, InputError, IntegrityError, remedy, sentence
 from lacre.jsonl import write_bytes
 from lacre.registry.events import KeyAdd, KeyRetire
 from lacre.registry.ledger import Ledger, Line, appended, locked, read, signed_bytes
+from lacre.registry.reasons import plain_reason
 from lacre.sealing.dsse import Signed, statement, verify
 from lacre.sealing.dsse import sign as sign_statement
 from lacre.sealing.keys import PublicKey, SigningKey, public_key
@@ -198,9 +199,11 @@ def retire(path: Path, which: str, signer: SigningKey, reason: str, *, at: str) 
     """Retire an active key, named by its name, or by 8 digits or more of its fingerprint, which is returned.
 
     Raises:
-        InputError: none or several are called so, it is the only one, or the signer is not active.
+        InputError: none or several are called so, it is the only one, the signer is not active, or the reason is no
+            line of plain words.
         IntegrityError: the ledger does not hold.
     """
+    reason = plain_reason(reason)
     with locked(path):
         ledger = read(path)
         ring = keyring(ledger, path)

@@ -2,33 +2,36 @@
 
 A log is a file of frames: 8 bytes of length, 32 of SHA-256, 8 that check these, then an age file. Inside it stand the
 vault's secret, the log's name, the frame's number and the hash of the frame before, so that frames can be neither made
-by an outsider nor moved, left out or taken from another log; only the last ones can go missing, which is what a crash
-may do, too. A frame that a crash cut short never counted: it is taken away when the log is opened, and ``torn`` says
-how much it was.
+by an outsider nor moved, left out or taken from another log; only the last ones can go missing. The vault's index says
+now and then how many there were (:mod:`lacre.sealing.seen`): a log with fewer, or none, has lost some. A frame that a
+crash cut short never counted: it is taken away when the log is opened, and ``torn`` says how much it was.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
 from lacre import jsonl
 from lacre.digest import sha256
-from lacre.errors import InputError, IntegrityError, sentence
+from lacre.errors import InputError, IntegrityError, remedy, sentence
 from lacre.registry.events import Hash, Text
 from lacre.registry.records import Record
+from lacre.registry.sealed_runs import abort_command
 from lacre.sealing.contents import LOGS
+from lacre.sealing.seen import LogSeen
 from lacre.sealing.vault import Vault
 
 SUFFIX = ".log.age"
 _LENGTH, _DIGEST, _CHECK = 8, 32, 8
 _HEAD = _LENGTH + _DIGEST + _CHECK
 _START = "0" * 64
-_RESTORE = "Restore it from a backup of the vault"
 
 
 class Frame(Record, omit_defaults=False):
@@ -52,29 +55,49 @@ def log_path(vault: Vault, name: str) -> Path:
     return vault.folder / LOGS / f"{name}{SUFFIX}"
 
 
+class Head(NamedTuple):
+    """The last frame of a log: its number, 0 where there is none, and its hash."""
+
+    number: int
+    digest: str
+
+
 class SealedLog:
     """A log of an open vault, to add to and to read back. Needs the vault's lock, which whoever opened it holds.
 
+    Attributes:
+        head: the last frame. ``torn``: bytes of one that a crash had cut short, and that were taken away.
+        lossy: read as far as frames hold, and change nothing: for a run that is given up. ``lost``: what is wrong.
+
     Raises:
         InputError: the log cannot be written.
-        IntegrityError: a frame is damaged, moved or missing.
+        IntegrityError: a frame is damaged, moved or missing, or the vault saw more of them; not where it is lossy.
     """
 
-    def __init__(self, vault: Vault, name: str) -> None:
+    def __init__(self, vault: Vault, name: str, *, lossy: bool = False) -> None:
         self._vault, self._name = vault, name
         self.path = log_path(vault, name)
+        self.lossy = lossy
+        self.lost: str | None = None
+        self.head = Head(0, _START)
+        seen = vault.index.logs.get(name)
+        if seen is not None and not self.path.exists():
+            self._lose(self._damaged(f"is missing, and {seen.replies:,} replies at least were in it"))
         try:
             vault.disk.make_folder(self.path.parent)
             self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
+        except OSError as error:
+            raise self._unwritten(error) from None
+        try:
             jsonl.sync_folder(self.path.parent)
             self._size, self.torn = self._settle()
+            self._read(seen)
         except OSError as error:
-            raise InputError(
-                self.path, f"cannot be written ({error.strerror})", "Make room, or mend the folder"
-            ) from None
-        self._number, self._last = 0, _START
-        for frame, digest in self._frames():
-            self._number, self._last = frame.number, digest
+            os.close(self._file)
+            raise self._unwritten(error) from None
+        except BaseException:
+            os.close(self._file)
+            raise
 
     def append(self, lines: Sequence[bytes]) -> None:
         """Add lines, each with its line end; they are on disk when this returns, or none of them is.
@@ -85,8 +108,8 @@ class SealedLog:
         frame = Frame(
             secret=self._vault.index.secret,
             log=self._name,
-            number=self._number + 1,
-            previous=self._last,
+            number=self.head.number + 1,
+            previous=self.head.digest,
             lines=tuple(lines),
         )
         content = self._vault.seal(msgspec.json.encode(frame))
@@ -100,7 +123,9 @@ class SealedLog:
         except OSError:
             os.ftruncate(self._file, self._size)
             raise
-        self._number, self._last, self._size = frame.number, digest, size
+        self._size = size
+        # In one step: another thread may look at it.
+        self.head = Head(frame.number, digest)
 
     def lines(self) -> Iterator[bytes]:
         """The lines that are there, in order.
@@ -115,8 +140,26 @@ class SealedLog:
         """Let go of the file."""
         os.close(self._file)
 
+    def _read(self, seen: LogSeen | None) -> None:
+        """Go through all frames, and see that none is missing of those that the vault saw."""
+        known = False
+        for frame, digest in self._frames():
+            self.head = Head(frame.number, digest)
+            known = known or (seen is not None and self.head == (seen.frames, seen.digest))
+        if seen is not None and not known and self.lost is None:
+            what = f"has {self.head.number} of at least {seen.frames} frames"
+            if self.head.number >= seen.frames:
+                what = f"is another than the vault saw from frame {seen.frames} back"
+            self._lose(self._damaged(f"{what}; {seen.replies:,} replies at least were in it"))
+
+    def _lose(self, error: IntegrityError) -> None:
+        """Raise an error, or note it where what is lost may be."""
+        if not self.lossy:
+            raise error
+        self.lost = str(error)
+
     def _settle(self) -> tuple[int, int]:
-        """Take a torn frame away: the bytes that stay, and those that went."""
+        """Take a torn frame away: the bytes that stay, and those that went. A lossy log keeps it on disk."""
         size = os.fstat(self._file).st_size
         end = 0
         while (head := os.pread(self._file, _HEAD, end)) and len(head) == _HEAD:
@@ -124,17 +167,24 @@ class SealedLog:
             # Without a check of its own, a changed length would pass for a frame that was cut short, and what
             # follows it would be thrown away.
             if head != _head(length, head[_LENGTH : _LENGTH + _DIGEST].hex()):
-                raise self._damaged("the head of a frame is damaged")
+                self._lose(self._damaged("the head of a frame is damaged"))
+                return end, 0
             if end + _HEAD + length > size:
                 break
             end += _HEAD + length
-        if end < size:
+        if end < size and not self.lossy:
             os.ftruncate(self._file, end)
             os.fsync(self._file)
         return end, size - end
 
     def _frames(self) -> Iterator[tuple[Frame, str]]:
-        """The frames with their hashes, checked one against the other."""
+        """The frames with their hashes, checked one against the other; of a lossy log, up to the first that is bad."""
+        try:
+            yield from self._checked()
+        except IntegrityError as error:
+            self._lose(error)
+
+    def _checked(self) -> Iterator[tuple[Frame, str]]:
         place, number, last = 0, 0, _START
         while place < self._size:
             head = os.pread(self._file, _HEAD, place)
@@ -164,8 +214,15 @@ class SealedLog:
             raise self._damaged(f"frame {number} holds no lines")
         return frame
 
+    def _unwritten(self, error: OSError) -> InputError:
+        what = f"cannot be written ({error.strerror})"
+        if error.errno == errno.ELOOP:
+            return InputError(self.path, "is a link", "Put the file itself there: a vault is in one place")
+        return InputError(self.path, what, f"{remedy(error)}, or mend the folder")
+
     def _damaged(self, what: str) -> IntegrityError:
-        return IntegrityError(sentence(self.path, what, _RESTORE))
+        todo = f"without one its run can only be given up, with `{abort_command(self._name)}`"
+        return IntegrityError(sentence(self.path, what, f"Restore it from a backup of the vault; {todo}"))
 
 
 def _head(length: int, digest: str) -> bytes:
