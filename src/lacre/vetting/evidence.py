@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple, TypeVar
 
 import msgspec
 import numpy as np
@@ -74,13 +74,23 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
         """Words of the item that match."""
         return self.last - self.first
 
+    @property
+    def span(self) -> tuple[int, int]:
+        """Words of the item that match, [first, last)."""
+        return self.first, self.last
+
     def rank(self) -> Rank:
         """Best first, then a fixed order: the same places are kept on every machine."""
         return (-self.score, -self.words, -self.coverage, self.key, self.start, self.first)
 
 
 class Found:
-    """The places of one corpus, by item and check; only the best documents of each are kept."""
+    """The places of one corpus, by item and check; only the best documents of each are kept.
+
+    Longest is not always weightiest: a passage that is declared, or a set phrase that is approved, may stand in many
+    documents, and fewer words of the item's own in another. So beside the best documents one is kept for each run
+    that lies in no longer one: whatever words count, the longest run of them is among those.
+    """
 
     def __init__(self) -> None:
         self.documents: dict[tuple[int, bool], int] = defaultdict(int)
@@ -95,7 +105,43 @@ class Found:
 
 def _best(documents: dict[DocumentKey, list[Place]]) -> dict[DocumentKey, list[Place]]:
     ranked = sorted(documents.items(), key=lambda pair: min(place.rank() for place in pair[1]))
-    return {key: sorted(places, key=Place.rank)[:PLACES] for key, places in ranked[:KEPT]}
+    kept = dict(ranked[:KEPT])
+    if len(ranked) > KEPT:
+        spans = _widest({place.span for _, places in ranked for place in places if not place.sentence})
+        for key, places in ranked:
+            # The first, which is the best, stands for all that have the run.
+            if here := spans.intersection(place.span for place in places):
+                spans -= here
+                kept[key] = places
+    return {key: _with_widest(sorted(places, key=Place.rank), PLACES) for key, places in kept.items()}
+
+
+def _widest(spans: Iterable[tuple[int, int]]) -> set[tuple[int, int]]:
+    """The [first, last) spans that lie in no other.
+
+    >>> sorted(_widest({(0, 8), (0, 9), (1, 9), (3, 12), (20, 28)}))
+    [(0, 9), (3, 12), (20, 28)]
+    """
+    kept: set[tuple[int, int]] = set()
+    furthest = -1
+    for first, last in sorted(spans, key=lambda span: (span[0], -span[1])):
+        if last > furthest:
+            furthest = last
+            kept.add((first, last))
+    return kept
+
+
+Spanning = TypeVar("Spanning", "Place", "_Match")
+
+
+def _with_widest(ranked: Sequence[Spanning], most: int) -> list[Spanning]:
+    """The first of these, longest first as they come, and of the others those that lie in none of them."""
+    kept = list(ranked[:most])
+    for one in ranked[most:]:
+        first, last = one.span
+        if not any(begin <= first and last <= end for begin, end in (other.span for other in kept)):
+            kept.append(one)
+    return kept
 
 
 class _Match(NamedTuple):
@@ -111,6 +157,11 @@ class _Match(NamedTuple):
     page: memoryview | None
     excerpt: Excerpt = Excerpt("", "", "")
     around: bytes = b""
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """Words of the item that match, [first, last)."""
+        return self.run.first, self.run.last
 
     def told(self) -> _Match:
         """The same match with its excerpt and what is around it, and without the page."""
@@ -163,6 +214,7 @@ class Gathering:
         self._names: dict[int, _Document] = {}
         self._counts: dict[tuple[int, bool], int] = defaultdict(int)
         self._best: dict[tuple[int, bool], list[_Group]] = defaultdict(list)
+        self._widest: dict[tuple[int, bool], dict[tuple[int, int], _Group]] = defaultdict(dict)
         self._sizes: dict[int, int] = {}
 
     def add(self, batch: TextBatch, runs: Sequence[Run]) -> None:
@@ -195,7 +247,8 @@ class Gathering:
         found = Found()
         found.documents.update(self._counts)
         for key, groups in self._best.items():
-            found.places[key] = {group.rank[3]: list(group.places) for group in groups}
+            every = (*groups, *self._widest[key].values())
+            found.places[key] = {group.rank[3]: list(group.places) for group in every}
         return found
 
     def _settle(self, before: int) -> None:
@@ -217,18 +270,41 @@ class Gathering:
                 insort(best, group, key=_rank)
                 del best[KEPT:]
                 changed.add(pair)
+            if not key[1] and self._widen(pair, group):
+                changed.add(pair)
         # Text is cut out only for what is among the best of the whole batch.
         near: dict[tuple[int, int], _Neighbours] = {}
         for item, sentence in changed:
-            best = self._best[item, sentence]
-            for at, group in enumerate(best):
-                if not group.places:
-                    number = group.document
+            best, widest = self._best[item, sentence], self._widest[item, sentence]
+            told: dict[int, _Group] = {}
+            for group in (*best, *widest.values()):
+                number = group.document
+                if not group.places and number not in told:
                     if (item, number) not in near:
                         both = [*joined.get((item, False, number), ()), *joined.get((item, True, number), ())]
                         near[item, number] = _Neighbours(both)
-                    best[at] = self._told(group, near[item, number])
+                    told[number] = self._told(group, near[item, number])
+            best[:] = [told.get(group.document, group) for group in best]
+            widest.update({span: told.get(group.document, group) for span, group in widest.items()})
         self._names = {number: name for number, name in self._names.items() if number >= before}
+
+    def _widen(self, pair: tuple[int, bool], group: _Group) -> bool:
+        """Whether a document has a run that lies in no longer one, or is the best that has it: it is kept for that."""
+        widest = self._widest[pair]
+        is_kept = False
+        for match in group.matches:
+            first, last = span = match.span
+            if (held := widest.get(span)) is not None:
+                if held.rank <= group.rank:
+                    continue
+            elif any(begin <= first and last <= end for begin, end in widest):
+                continue
+            else:
+                for other in [(begin, end) for begin, end in widest if first <= begin and end <= last]:
+                    del widest[other]
+            widest[span] = group
+            is_kept = True
+        return is_kept
 
     def _group(self, key: _Key, matches: list[_Match]) -> _Group:
         item, _, number = key
@@ -244,7 +320,7 @@ class Gathering:
             )
         run, start = matches[0].run, matches[0].start
         rank = (-run.score, run.first - run.last, -coverage, self._names[number].key, start, run.first)
-        return _Group(rank, number, coverage, tuple(matches[:PLACES]))
+        return _Group(rank, number, coverage, tuple(_with_widest(matches, PLACES)))
 
     def _key(self, number: int) -> DocumentKey:
         first = (self.shard.row_groups or self.shard.span or (0, 0))[0]

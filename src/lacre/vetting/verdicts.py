@@ -15,7 +15,7 @@ from lacre.overlap.sheets import Sheets
 from lacre.registry.rules import VettingRules
 from lacre.registry.verdicts import Channel, Decision, Finding, Verdict
 from lacre.vetting.classes import Ground, Stretches, class_of, ground, stretches
-from lacre.vetting.evidence import NOT_AT_HAND, Place
+from lacre.vetting.evidence import KEPT, NOT_AT_HAND, PLACES, Place
 from lacre.vetting.readings import Reading
 from lacre.vetting.scan import Corpus
 from lacre.vetting.waived import Waived
@@ -90,12 +90,32 @@ def decide(
     by_item: dict[int, list[Judged]] = defaultdict(list)
     for corpus in corpora:
         for (item, _), documents in corpus.found.places.items():
-            for places in documents.values():
-                by_item[item] += [_judged(bench, corpus, place) for place in places]
+            by_item[item] += _weighty(bench, corpus, list(documents.values()))
     return [
         _verdict(index, item, sorted(by_item.get(item, ()), key=_rank), doubts, waived[item].void)
         for item in range(len(index.sheets.items))
     ]
+
+
+def _weighty(bench: _Bench, corpus: Corpus, documents: Sequence[Sequence[Place]]) -> list[Judged]:
+    """The findings in the best documents and, of what is kept besides, those that weigh more than all of these.
+
+    The longest runs come first; where they are excused, shorter ones that are not decide.
+    """
+    unseen = [place for places in documents for place in places if not place.at_hand]
+    ranked = sorted(
+        (sorted(places, key=Place.rank) for places in documents if places[0].at_hand),
+        key=lambda places: places[0].rank(),
+    )
+    best = [place for places in ranked[:KEPT] for place in places[:PLACES]]
+    judged = [_judged(bench, corpus, place) for place in best]
+    more = [place for places in ranked[:KEPT] for place in places[PLACES:]]
+    more += [place for places in ranked[KEPT:] for place in places]
+    top = min((_WEIGHTS.index(one.weight) for one in judged), default=0)
+    if more and top > 0:
+        others = [_judged(bench, corpus, place) for place in more]
+        judged += sorted((one for one in others if _WEIGHTS.index(one.weight) < top), key=_rank)[:PLACES]
+    return judged + [_judged(bench, corpus, place) for place in unseen]
 
 
 def doubts_of(reading: Reading, rules: VettingRules) -> list[str]:
