@@ -758,6 +758,11 @@ def test_damage_is_found_and_named(tmp_path: Path) -> None:
     segment.write_bytes(whole.replace(b'"gram":8', b'"gram":9'))
     with pytest.raises(IntegrityError, match="made in another way"):
         open_index(place)
+    segment.write_bytes(whole.replace(b'"compression"', b'"compressXon"'))
+    with pytest.raises(
+        IntegrityError, match="does not say what it holds: it is damaged, or of another version"
+    ):
+        open_index(place)
     segment.unlink()
     assert "cannot be read" in next(checked(place))
 

@@ -126,8 +126,10 @@ def open_sections(path: Path, kind: type[Facts]) -> Opened[Facts]:
     try:
         tail = msgspec.json.decode(content[size - _LAST - length : size - _LAST], type=_Tail)
         facts = msgspec.json.decode(tail.facts, type=kind)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise IntegrityError(f"{path}: does not say what it holds ({error}). {_TODO}.") from None
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        raise IntegrityError(
+            f"{path}: does not say what it holds: it is damaged, or of another version. {_TODO}."
+        ) from None
     end = size - _LAST - length
     if any(min(s.at, s.size) < 0 or s.at % 8 or s.at + 8 * s.size > end for s in tail.sections.values()):
         raise IntegrityError(f"{path}: is shorter than what it says it holds. {_TODO}.")

@@ -9,7 +9,7 @@ import msgspec
 
 from lacre.corpora.batches import Shard, TextBatch, Unread
 from lacre.corpora.readers import read
-from lacre.corpora.remote import Unreachable
+from lacre.corpora.remote import Unreachable, shown
 from lacre.digest import sha256
 from lacre.overlap.index import ItemIndex
 from lacre.overlap.runs import Scratch, buffers, runs
@@ -136,7 +136,7 @@ def _reached(batches: Iterator[TextBatch], shard: Shard) -> Iterator[TextBatch |
     try:
         yield from batches
     except Unreachable as error:
-        yield str(error).removeprefix(f"{shard.location}: ").rstrip(".")
+        yield str(error).removeprefix(f"{shown(shard.location)}: ").rstrip(".")
 
 
 def unreached(shard: Shard, why: str) -> ShardResult:
