@@ -178,6 +178,19 @@ def test_tokens_that_were_not_told_are_not_nought_and_money_is_exact(
     assert cost["held"]["value"] == "0"
 
 
+def test_one_question_that_ctrl_c_gave_up_is_one(workspace: Path, server: Server, capsys: Capture) -> None:
+    write_card(workspace, server, "cap = 100", "concurrency = 1")
+
+    def script(_: Seen) -> Act:
+        interrupt()
+        return Hang()
+
+    server.script = script
+    assert run(START) == Exit.INTERRUPTED
+    said = "1 question was under way: its reply is lost, and may be billed. It is asked again.\n"
+    assert said in capsys.readouterr().err
+
+
 def test_what_ctrl_c_gave_up_is_shown_and_paths_in_hints_are_quoted(
     workspace: Path, server: Server, capsys: Capture
 ) -> None:

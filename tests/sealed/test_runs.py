@@ -38,7 +38,9 @@ from lacre.sealed.running import Told, shown, told
 from lacre.sealed.starting import PLAN, begin, kept_run, plan_of, refuse_unlike, renewed
 from lacre.sealing.inspection import inspect
 from lacre.sealing.keys import key_from
-from lacre.sealing.logs import Head, SealedLog
+from lacre.sealing.logs import SealedLog
+from lacre.sealing.marks import mark_path
+from lacre.sealing.seen import LogSeen
 from lacre.sealing.vault import Vault
 
 
@@ -462,7 +464,7 @@ class Faulty:
     """A log that fails at one of its frames: before it, in the middle of it, or after."""
 
     def __init__(self, vault: Vault, name: str, *, at: int, how: str, act: Any) -> None:
-        self.log = SealedLog(vault, name)
+        self.log, self.mark = SealedLog(vault, name), mark_path(vault, name)
         self.left, self.how, self.act = at, how, act
 
     def append(self, lines: Sequence[bytes]) -> None:
@@ -471,7 +473,9 @@ class Faulty:
             self.act()
         if self.left == -1 and self.how == "half":
             before = self.log.path.stat().st_size
+            mark = self.mark.read_bytes()
             self.log.append(lines)
+            self.mark.write_bytes(mark)  # it is written after its frame
             after = self.log.path.stat().st_size
             os.truncate(self.log.path, before + (after - before) // 2)
             self.act()
@@ -480,8 +484,16 @@ class Faulty:
             self.act()
 
     @property
-    def head(self) -> Head:
-        return self.log.head
+    def seen(self) -> LogSeen:
+        return self.log.seen
+
+    @property
+    def replies(self) -> int:
+        return self.log.replies
+
+    @replies.setter
+    def replies(self, number: int) -> None:
+        self.log.replies = number
 
     def lines(self) -> Any:
         return self.log.lines()
@@ -531,6 +543,36 @@ def test_a_run_that_was_killed_at_any_frame_goes_on_and_repeats_nothing(
     with sealed.play.vault() as vault:
         lines = (vault.document(document(name, REPLIES)) or b"").splitlines()
     assert len(lines) == len(set(lines)) == 6
+
+
+def test_a_log_lost_after_a_kill_is_missed_however_few_replies_were_in_it(
+    tmp_path: Path, server: Server
+) -> None:
+    sealed = sealing(tmp_path, server.endpoint("openai"), 6)
+    sealed.column = msgspec.structs.replace(sealed.column, concurrency=1)
+    name = sealed.begin()
+    child = os.fork()
+    if child == 0:
+        try:
+            sealed.work(name, lambda v, n: Faulty(v, n, at=3, how="after", act=kill))
+        finally:
+            os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+    sealed.play.now += timedelta(minutes=10)
+    place = sealed.play.vault_folder / "logs" / f"{name}.log.age"
+    kept, asked = place.read_bytes(), len(server.seen)
+    place.unlink()
+    with sealed.play.vault() as vault:
+        assert any(
+            "is missing, and 3 replies at least were in it" in fault for fault in inspect(vault).faults
+        )
+        assert not vault.index.logs  # it was killed in its first block
+    with pytest.raises(IntegrityError, match="is missing, and 3 replies"):
+        sealed.work(name)
+    assert len(server.seen) == asked
+    place.write_bytes(kept)
+    place.chmod(0o600)
+    assert sealed.work(name).complete
 
 
 def test_a_full_disk_stops_the_run_and_nothing_is_lost(sealed: Sealing) -> None:

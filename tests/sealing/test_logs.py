@@ -13,7 +13,8 @@ import pytest
 from lacre.errors import InputError, IntegrityError
 from lacre.sealing.ages import Identity, new_identity
 from lacre.sealing.inspection import inspect
-from lacre.sealing.logs import SealedLog, log_names
+from lacre.sealing.logs import SealedLog, known_logs, log_names, remove_logs
+from lacre.sealing.marks import Mark, furthest, mark_path
 from lacre.sealing.seen import LogSeen
 from lacre.sealing.vault import Vault, open_vault
 
@@ -40,6 +41,7 @@ def written(vault: Vault, name: str = "run-1") -> Path:
     for start in (0, 2, 4):
         log.append(LINES[start : start + 2])
     log.close()
+    mark_path(vault, name).unlink()  # each test says itself what the vault knows of its log
     return log.path
 
 
@@ -76,6 +78,7 @@ def test_a_frame_cut_short_anywhere_is_taken_away_and_told(vault: Vault) -> None
     ends = [len(frames(path)[0]), len(frames(path)[0]) + len(frames(path)[1]), len(whole)]
     for cut in [*range(0, 60), ends[0] - 1, ends[0] + 1, ends[0] + 47, ends[1] + 500, len(whole) - 1]:
         path.write_bytes(whole[:cut])
+        mark_path(vault, "run-1").unlink(missing_ok=True)
         log = SealedLog(vault, "run-1")
         kept = sum(end <= cut for end in ends)
         assert list(log.lines()) == LINES[: 2 * kept]
@@ -131,20 +134,25 @@ def test_a_full_disk_adds_nothing_and_leaves_what_was_there(vault: Vault) -> Non
     log.close()
 
 
-def seen(vault: Vault, name: str = "run-1") -> LogSeen:
+def seen(vault: Vault, name: str = "run-1", *, marked: bool = False) -> LogSeen:
     """Has the vault see a log of three frames."""
     written(vault, name)
     log = SealedLog(vault, name)
     found = LogSeen(frames=log.head.number, digest=log.head.digest, replies=6)
     log.close()
-    with vault.change() as change:
-        change.see_log(name, found)
+    mark_path(vault, name).unlink()
+    if not marked:
+        with vault.change() as change:
+            change.see_log(name, found)
+    else:
+        Mark(vault, name, found).close()
     return found
 
 
+@pytest.mark.parametrize("marked", [True, False], ids=["by its mark", "by the index"])
 @pytest.mark.parametrize("left", [0, 1, 2])
-def test_whole_frames_that_are_missing_at_the_end_are_found(vault: Vault, left: int) -> None:
-    seen(vault)
+def test_whole_frames_that_are_missing_at_the_end_are_found(vault: Vault, left: int, marked: bool) -> None:
+    seen(vault, marked=marked)
     path = written(vault, "run-2").with_name("run-1.log.age")
     path.write_bytes(b"".join(frames(path)[:left]))
     what = f"has {left} of at least 3 frames; 6 replies at least were in it"
@@ -169,6 +177,30 @@ def test_a_log_that_is_gone_is_missed_and_not_made_anew(vault: Vault) -> None:
     with vault.change() as change:
         change.see_log("run-1", None)
     assert inspect(vault).faults == ()
+
+
+def test_a_mark_follows_each_frame_and_an_unreadable_one_says_nothing(vault: Vault) -> None:
+    log = SealedLog(vault, "run-1")
+    mark = mark_path(vault, "run-1")
+    for number, line in enumerate(LINES[:3], 1):
+        log.replies = number
+        log.append([line])
+        assert furthest(vault, "run-1") == LogSeen(frames=number, digest=log.head.digest, replies=number)
+    log.close()
+    assert MARKER.encode() not in mark.read_bytes()
+    assert mark.stat().st_mode & 0o777 == 0o600
+    assert inspect(vault).faults == ()
+    whole = mark.read_bytes()
+    for damaged in (b"", whole[:100], bytes(len(whole)), whole[:900] + b"x" + whole[901:]):
+        mark.write_bytes(damaged)
+        assert furthest(vault, "run-1") is None
+        assert inspect(vault).faults == ()
+    mark.write_bytes(whole)
+    mark.rename(mark_path(vault, "run-2"))  # that of another log
+    assert furthest(vault, "run-2") is None
+    remove_logs(vault, known_logs(vault))
+    assert known_logs(vault) == ()
+    assert not list(mark.parent.iterdir())
 
 
 def test_a_log_that_was_written_anew_is_another(vault: Vault) -> None:

@@ -167,7 +167,7 @@ def _work(
         ready = session(going, log, with_these)
         if resuming:
             say(
-                f"The vault has {ready.memory.replies:,} replies of this run, of which {len(going.run.shown):,} items "
+                f"The vault has {log.replies:,} replies of this run, of which {len(going.run.shown):,} items "
                 "were shown."
             )
         return _ended(going, log, asked.work(ready), command, as_json=as_json)

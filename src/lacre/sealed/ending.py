@@ -32,7 +32,8 @@ from lacre.sealed.scores import NONCE_BYTES, order, score_root
 from lacre.sealed.scoring import Scored, item_outcomes, scored
 from lacre.sealed.starting import UnderWay, late
 from lacre.sealing.change import LEDGER
-from lacre.sealing.logs import log_names, log_path
+from lacre.sealing.logs import known_logs, remove_logs
+from lacre.sealing.marks import furthest
 from lacre.sealing.quotes import refuse_quotes
 from lacre.sealing.vault import Vault
 
@@ -135,7 +136,7 @@ def give_up(going: UnderWay, reason: str, sink: Sink, *, now: datetime) -> Given
     texts = (getattr(entry.reply, "text", "") for entry in replies.values())
     refuse_quotes(vault, reason, replies=texts)
     there = len(replies)
-    seen = vault.index.logs.get(name)
+    seen = furthest(vault, name)
     came = max(there, seen.replies if seen else 0)
     event = RunAbort(benchmark=kept.benchmark, run=name, intent=run.digest, reason=reason, replies=came)
     with vault.change(ground.root) as change:
@@ -147,11 +148,8 @@ def give_up(going: UnderWay, reason: str, sink: Sink, *, now: datetime) -> Given
 
 def tidy(vault: Vault, runs: Mapping[str, SealedRun]) -> tuple[str, ...]:
     """Remove the logs of runs that ended: their lines are in a document. Returns the names of those removed."""
-    ended = [name for name in log_names(vault) if name in runs and runs[name].ends]
-    for name in ended:
-        vault.disk.remove(log_path(vault, name))
-    if ended:
-        vault.disk.sync_folder(log_path(vault, ended[0]).parent)
+    ended = [name for name in known_logs(vault) if name in runs and runs[name].ends]
+    remove_logs(vault, ended)
     return tuple(ended)
 
 

@@ -8,32 +8,35 @@ from typing import Protocol
 from lacre.engine.journal import Sink
 from lacre.sealed.ground import Ground
 from lacre.sealing.journal import bytes_of
-from lacre.sealing.logs import Head
 from lacre.sealing.seen import LogSeen
 from lacre.sealing.vault import Vault
 
 
 class Log(Sink, Protocol):
-    """A run's log in the vault, as far as the run uses it."""
+    """A run's log in the vault, as far as the run uses it.
+
+    Attributes:
+        replies: how many are in it.
+    """
+
+    replies: int
 
     @property
-    def head(self) -> Head:
-        """Its last frame."""
+    def seen(self) -> LogSeen:
+        """How far it has come."""
 
 
 @dataclass(slots=True)
 class Memory:
     """Called before each block of items is shown and at the end of a session: at each reply it would cost too much.
 
-    Attributes:
-        replies: how many are on disk.
+    In between the log's own mark says how far it is, but for a power cut.
     """
 
     vault: Vault
     ground: Ground
     name: str
     log: Log
-    replies: int = 0
 
     def keep(self) -> None:
         """Remember how far both are now.
@@ -41,9 +44,7 @@ class Memory:
         Raises:
             InputError: the vault cannot be written. IntegrityError: the ledger is shorter than it was.
         """
-        # In this order: what is counted meanwhile is in the frames.
-        replies, head = self.replies, self.log.head
-        seen = LogSeen(frames=head.number, digest=head.digest, replies=replies) if head.number else None
+        seen = self.log.seen
         with self.vault.change() as change:
             change.see(bytes_of(self.ground.ledger_path), self.ground.ledger_path)
-            change.see_log(self.name, seen)
+            change.see_log(self.name, seen if seen.frames else None)

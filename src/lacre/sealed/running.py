@@ -95,7 +95,7 @@ def session(going: UnderWay, log: Log, means: Means) -> Session:
     )
 
     def on_progress(progress: Progress) -> None:
-        memory.replies = progress.done
+        log.replies = progress.done
         # Told after every reply, kinds of answers would tell of single items.
         means.on_progress(replace(progress, kinds={}))
 
@@ -114,7 +114,7 @@ def session(going: UnderWay, log: Log, means: Means) -> Session:
         where=going.journal,
         todo=f"go on with `{resume_command(going.name)}`",
     )
-    memory.replies = run.state().columns[0].done
+    log.replies = run.state().columns[0].done
     return Session(run, memory)
 
 

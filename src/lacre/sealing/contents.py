@@ -10,7 +10,8 @@ from lacre.registry.records import Record
 from lacre.sealing.commitments import Opening, Row
 from lacre.sealing.seen import LedgerSeen, LogSeen
 
-INDEX, ITEMS, DOCUMENTS, LOGS = "index.age", "items", "documents", "logs"  # places in the vault
+INDEX, ITEMS, DOCUMENTS = "index.age", "items", "documents"  # places in the vault
+LOGS, MARKS = "logs", "marks"
 
 
 class Header(Record, omit_defaults=False):

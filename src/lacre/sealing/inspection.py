@@ -8,11 +8,12 @@ from pathlib import Path
 
 from lacre.errors import IntegrityError, LacreError, sentence
 from lacre.registry.records import Record
-from lacre.sealing.contents import DOCUMENTS, INDEX, ITEMS, LOGS
+from lacre.sealing.contents import DOCUMENTS, INDEX, ITEMS, LOGS, MARKS
 from lacre.sealing.disk import FILE_MODE, FOLDER_MODE
 from lacre.sealing.journal import FOLDER as JOURNAL
 from lacre.sealing.journal import Recovery
-from lacre.sealing.logs import SealedLog, log_names, log_path
+from lacre.sealing.logs import SealedLog, known_logs, log_names, log_path
+from lacre.sealing.marks import mark_names, mark_path
 from lacre.sealing.vault import HEADER, LOCK, Vault
 
 
@@ -42,7 +43,7 @@ def inspect(vault: Vault, on_item: Callable[[int], None] = lambda _: None) -> In
             vault.document(name)
         except IntegrityError as error:
             faults.append(str(error))
-    for name in sorted({*log_names(vault), *vault.index.logs}):
+    for name in known_logs(vault):
         faults += _log_faults(vault, name)
     faults += _strangers(vault)
     faults += _modes(vault.folder)
@@ -58,10 +59,11 @@ def _strangers(vault: Vault) -> list[str]:
     """Files that the index does not know: they are named, and left where they are."""
     files = {kept.file for kept in vault.index.documents}
     known = {
-        vault.folder: {HEADER, INDEX, ITEMS, DOCUMENTS, JOURNAL, LOCK, LOGS},
+        vault.folder: {HEADER, INDEX, ITEMS, DOCUMENTS, JOURNAL, LOCK, LOGS, MARKS},
         vault.folder / ITEMS: {f"{entry.row.id}.age" for entry in vault.entries()},
         vault.folder / DOCUMENTS: files,
         vault.folder / JOURNAL: set[str](),
+        vault.folder / MARKS: {mark_path(vault, name).name for name in mark_names(vault)},
         vault.folder / LOGS: {log_path(vault, name).name for name in log_names(vault)},
     }
     strangers = [

@@ -2,9 +2,10 @@
 
 A log is a file of frames: 8 bytes of length, 32 of SHA-256, 8 that check these, then an age file. Inside it stand the
 vault's secret, the log's name, the frame's number and the hash of the frame before, so that frames can be neither made
-by an outsider nor moved, left out or taken from another log; only the last ones can go missing. The vault's index says
-now and then how many there were (:mod:`lacre.sealing.seen`): a log with fewer, or none, has lost some. A frame that a
-crash cut short never counted: it is taken away when the log is opened, and ``torn`` says how much it was.
+by an outsider nor moved, left out or taken from another log; only the last ones can go missing. A mark beside the log
+says how many there were (:mod:`lacre.sealing.marks`), and so does the vault's index now and then: a log with fewer, or
+none, has lost some. A frame that a crash cut short never counted: it is taken away when the log is opened, and ``torn``
+says how much it was.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from lacre.registry.events import Hash, Text
 from lacre.registry.records import Record
 from lacre.registry.sealed_runs import abort_command
 from lacre.sealing.contents import LOGS
+from lacre.sealing.marks import Mark, furthest, mark_names, mark_path
 from lacre.sealing.seen import LogSeen
 from lacre.sealing.vault import Vault
 
@@ -45,9 +47,24 @@ class Frame(Record, omit_defaults=False):
 
 
 def log_names(vault: Vault) -> tuple[str, ...]:
-    """The names of the logs of a vault, sorted."""
+    """The names of the logs of a vault, sorted: those that are there."""
     folder = vault.folder / LOGS
     return tuple(sorted(path.name.removesuffix(SUFFIX) for path in folder.glob(f"*{SUFFIX}")))
+
+
+def known_logs(vault: Vault) -> tuple[str, ...]:
+    """The names of the logs that a vault has, or knows that it should have, sorted."""
+    return tuple(sorted({*log_names(vault), *mark_names(vault), *vault.index.logs}))
+
+
+def remove_logs(vault: Vault, names: Sequence[str]) -> None:
+    """Remove logs whose lines stand elsewhere, each after its mark: cut short, it is not missed."""
+    for name in names:
+        vault.disk.remove(mark_path(vault, name))
+        vault.disk.remove(log_path(vault, name))
+    for folder in sorted({path(vault, name).parent for name in names for path in (mark_path, log_path)}):
+        if folder.exists():
+            vault.disk.sync_folder(folder)
 
 
 def log_path(vault: Vault, name: str) -> Path:
@@ -66,7 +83,8 @@ class SealedLog:
     """A log of an open vault, to add to and to read back. Needs the vault's lock, which whoever opened it holds.
 
     Attributes:
-        head: the last frame. ``torn``: bytes of one that a crash had cut short, and that were taken away.
+        head: the last frame. ``replies``: how many are in it, by whoever adds to it.
+        torn: bytes of a frame that a crash had cut short, and that were taken away.
         lossy: read as far as frames hold, and change nothing: for a run that is given up. ``lost``: what is wrong.
 
     Raises:
@@ -80,7 +98,9 @@ class SealedLog:
         self.lossy = lossy
         self.lost: str | None = None
         self.head = Head(0, _START)
-        seen = vault.index.logs.get(name)
+        self._mark: Mark | None = None
+        seen = furthest(vault, name)
+        self.replies = seen.replies if seen else 0
         if seen is not None and not self.path.exists():
             self._lose(self._damaged(f"is missing, and {seen.replies:,} replies at least were in it"))
         try:
@@ -92,12 +112,21 @@ class SealedLog:
             jsonl.sync_folder(self.path.parent)
             self._size, self.torn = self._settle()
             self._read(seen)
+            if not lossy:
+                self._mark = Mark(vault, name, self.seen)
         except OSError as error:
             os.close(self._file)
             raise self._unwritten(error) from None
         except BaseException:
             os.close(self._file)
             raise
+
+    @property
+    def seen(self) -> LogSeen:
+        """How far it has come."""
+        # In this order: what is counted meanwhile is in the frames.
+        replies, head = self.replies, self.head
+        return LogSeen(frames=head.number, digest=head.digest, replies=replies)
 
     def append(self, lines: Sequence[bytes]) -> None:
         """Add lines, each with its line end; they are on disk when this returns, or none of them is.
@@ -126,6 +155,8 @@ class SealedLog:
         self._size = size
         # In one step: another thread may look at it.
         self.head = Head(frame.number, digest)
+        if self._mark is not None:
+            self._mark.write(self.seen)
 
     def lines(self) -> Iterator[bytes]:
         """The lines that are there, in order.
@@ -139,6 +170,8 @@ class SealedLog:
     def close(self) -> None:
         """Let go of the file."""
         os.close(self._file)
+        if self._mark is not None:
+            self._mark.close()
 
     def _read(self, seen: LogSeen | None) -> None:
         """Go through all frames, and see that none is missing of those that the vault saw."""

@@ -7,6 +7,7 @@
     items/         one file for each item
     documents/     findings, raw answers: whatever quotes an item
     logs/          replies of sealed runs, added to while they work
+    marks/         how far each log has come
     journal/       a change under way; empty otherwise
     lock
 """
