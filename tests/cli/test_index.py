@@ -55,6 +55,16 @@ def test_info_as_json_has_every_figure(index: Path, capsys: pytest.CaptureFixtur
     assert set(figures["reach_of_sentences_with_a_word_changed"]) == {"10", "14", "18", "22"}
 
 
+def test_an_index_of_no_text_has_no_bytes_for_each(
+    workspace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("empty.txt").write_bytes(b"")
+    assert run(["index", "build", "index", "--corpus", "empty.txt"]) == Exit.CLEAN
+    assert "1 segment, 0 fingerprints, 0.0 MB for 0.0 MB of text.\n" in capsys.readouterr().err
+    assert run(["index", "info", "index", "--json"]) == Exit.CLEAN
+    assert json.loads(capsys.readouterr().out)["bytes_per_byte"] is None
+
+
 def test_build_does_not_touch_an_index_and_add_needs_one(
     index: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

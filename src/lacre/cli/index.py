@@ -188,7 +188,8 @@ def _print(found: Index, *, as_json: bool) -> None:
                 "documents": sum(record.documents for record in records),
                 "fingerprints": fingerprints,
                 "index_bytes": size_of(records),
-                "bytes_per_byte": round(size_of(records) / max(1, text), 4),
+                # Of no text there is no ratio.
+                "bytes_per_byte": round(size_of(records) / text, 4) if text else None,
                 "reach_of_runs": runs,
                 "reach_of_sentences_with_a_word_changed": sentences,
             }
@@ -198,8 +199,8 @@ def _print(found: Index, *, as_json: bool) -> None:
     sys.stdout.flush()
     say(
         f"{_counted(len(records), 'segment')}, {_counted(fingerprints, 'fingerprint')}, "
-        f"{size_of(records) / 1e6:,.1f} MB for {text / 1e6:,.1f} MB of text: "
-        f"{size_of(records) / max(1, text):.3f} bytes for each."
+        f"{size_of(records) / 1e6:,.1f} MB for {text / 1e6:,.1f} MB of text"
+        + (f": {size_of(records) / text:.3f} bytes for each." if text else ".")
     )
     say(
         "Runs found, by their words: "

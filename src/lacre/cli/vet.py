@@ -121,8 +121,8 @@ def vet(
     --index looks the items up instead of reading everything: every run of 10 words is found, shorter runs and edited
     sentences in part. With --watch and --stdin an item is answered for while it is written.
 
-    Exit code: 0 when every item is kept, 1 when some are not, 2 for bad input, 4 when a corpus cannot be reached at the
-    start, 5 when something is unknown or the results could not be written.
+    Exit code: 0 when every item is kept, 1 when some are not, 2 for bad input, 5 when something is unknown or the
+    results could not be written; 4 when a corpus cannot be reached at the start.
     """
     from lacre.cli.vet_vault import vet_vault  # noqa: PLC0415 - keeps --help fast
     from lacre.registry.intake import candidates, parse_mapping  # noqa: PLC0415
