@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 
 from lacre.corpora.pieces import content, offsets
-from lacre.corpora.suspects import UPRIGHT_LINES, mark
+from lacre.corpora.suspects import SPACES_OF_LOST, UPRIGHT_LINES, mark
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -234,7 +234,7 @@ _CONTROL = re.compile(rb"[\x01-\x08\x0e-\x1f]")
 
 def _broken(text: str) -> bool:
     """Whether U+FFFD stands for letters: where it stands for spaces, most spaces of the line are gone."""
-    return text.count(" ") >= 3 * text.count("\ufffd")
+    return text.count(" ") >= SPACES_OF_LOST * text.count("\ufffd")
 
 
 def _upright(lines: list[bytes], reasons: list[str | None]) -> None:

@@ -47,7 +47,12 @@ _HEX = _hex_digits()
 def _copy_and_find(typing_context: Any, source: Any, at: Any, target: Any, to: Any) -> Any:  # noqa: ARG001 - numba gives it
     """Copy the 64 bytes ``source[at:]`` to ``target[to:]``; returns which of them are backslashes."""
 
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ARG001 - as above
+    def code(  # pragma: no cover - runs while compiling
+        context: Any,
+        builder: Any,
+        signature: Any,  # noqa: ARG001 - as above
+        arguments: Any,
+    ) -> Any:
         lanes = loaded(context, builder, source, arguments[0], arguments[1])
         stored(context, builder, lanes, target, arguments[2], arguments[3])
         return bits(builder, equal(builder, lanes, 0x5C))
@@ -142,6 +147,23 @@ def _unescaped(
             q = _put(point, out, q)
     offsets[bounds.size - 1] = q
     return True
+
+
+@njit(cache=True, nogil=True)
+def _count(content: Any, byte: Any) -> Any:  # pragma: no cover - compiled
+    found = 0
+    for at in range(content.size):
+        found += content[at] == byte
+    return found
+
+
+def line_ends(block: bytes) -> int:
+    r"""How many line feeds a block holds.
+
+    >>> line_ends(b"a\nb\n")
+    2
+    """
+    return int(_count(np.frombuffer(block, np.uint8), np.uint8(0x0A)))
 
 
 def _buffer(values: npt.NDArray[Any]) -> pa.Buffer:

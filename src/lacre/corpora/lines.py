@@ -14,7 +14,7 @@ import numpy as np
 from lacre.corpora import columns
 from lacre.corpora.batches import Shard, TextBatch, Unread
 from lacre.corpora.compression import READ_BYTES, Unpacked, unpacked
-from lacre.corpora.json_strings import strings_of
+from lacre.corpora.json_strings import line_ends, strings_of
 from lacre.corpora.pieces import Numbers, batch, nothing, without_nulls
 from lacre.corpora.utf8 import all_utf8
 from lacre.errors import InputError
@@ -115,7 +115,7 @@ def read_lines(shard: Shard) -> Iterator[TextBatch]:
                 yield nothing(_at_line(block, line, prefix))
                 line += 1
                 continue
-            ends = block.count(b"\n")
+            ends = line_ends(block)
             shape = shape or layout(shard, block)
             if shape is None:
                 yield nothing(*_faults(block, line, prefix))

@@ -12,21 +12,22 @@ from numba import njit
 UPRIGHT_LINES = 12
 """Lines of one letter each, one below the other, from which a text is upright."""
 
-LEAST_ODD = 2
-"""One code, symbol or lost letter does not make a line unreadable, unless its neighbours are."""
+SPACES_OF_LOST = 3
+"""Where U+FFFD stands for letters there are so many spaces for each: where it stands for spaces, most are gone."""
 
 
 @njit(cache=True, nogil=True, boundscheck=False)
 def mark(text: Any, marked: Any) -> bool:  # pragma: no cover - compiled
-    """Set ``marked`` for each line of ``text`` that holds, twice or more, what unreadable text may be made of.
+    """Set ``marked`` for each line of ``text`` that holds as much as unreadable text must hold, of one kind or other.
 
-    Control characters, the first bytes of symbols, of private characters and of U+FFFD, the heads of glyph codes.
-    Lines end as in :meth:`bytes.splitlines`. Returns whether :data:`UPRIGHT_LINES` neighbours are of one letter each.
+    Two heads of glyph codes; two symbols; three control or private characters; two U+FFFD, between spaces enough for
+    them not to stand for spaces. Lines end as in :meth:`bytes.splitlines`. Returns whether :data:`UPRIGHT_LINES`
+    neighbours are of one letter each.
     """
     line = 0
     solid = 0  # bytes of this line that are no blanks
     only = 0  # the last of them
-    odd = 0  # signs of unreadable text in this line
+    codes = symbols = hidden = lost = spaces = 0  # of this line
     upright = 0
     found = False
     size = text.size
@@ -37,32 +38,32 @@ def mark(text: Any, marked: Any) -> bool:  # pragma: no cover - compiled
         if byte in (0x0A, 0x0D):
             if byte == 0x0D and ahead == 0x0A:
                 continue
+            is_lost = lost >= 2 and spaces >= SPACES_OF_LOST * lost
+            marked[line] = codes >= 2 or symbols >= 2 or hidden >= 3 or is_lost
             alone = solid == 1 and (0x30 <= only <= 0x39 or 0x61 <= (only | 0x20) <= 0x7A)
             upright = upright + 1 if alone else 0
             found |= upright >= UPRIGHT_LINES
             line += 1
-            solid = 0
-            odd = 0
+            solid = codes = symbols = hidden = lost = spaces = 0
             continue
         if byte == 0x20 or 0x09 <= byte <= 0x0C:
+            spaces += byte == 0x20
             continue
         solid += 1
         only = byte
         if byte >= 0x80:
-            # Symbols, not the quotation marks, dashes, ordinals and hard blanks that stand beside them in Unicode.
-            if (
-                byte == 0xEE
-                or (byte == 0xEF and (ahead <= 0xA3 or ahead == 0xBF))
-                or (byte == 0xC2 and (ahead <= 0x9F or 0xA2 <= ahead <= 0xA7 or ahead in (0xAC, 0xB1, 0xB6)))
+            lost += byte == 0xEF and ahead == 0xBF and third == 0xBD
+            hidden += byte == 0xEE or (byte == 0xEF and ahead <= 0xA3) or (byte == 0xC2 and ahead <= 0x9F)
+            # Not the quotation marks, dashes, ordinals and hard blanks that stand beside them in Unicode.
+            symbols += (
+                (byte == 0xC2 and (0xA2 <= ahead <= 0xA7 or ahead in (0xAC, 0xB1, 0xB6)))
                 or (byte == 0xE2 and (ahead in (0x88, 0x89) or (ahead == 0x80 and 0xA0 <= third <= 0xA2)))
                 or byte in (0xCE, 0xCF)
-            ):
-                odd += 1
-        elif (
-            byte < 0x20
-            or (byte == 0x28 and ahead == 0x63)
-            or (byte == 0x2F and ahead in (0x67, 0x75, 0x43, 0x47))
-        ):
-            odd += 1
-        marked[line] = odd >= LEAST_ODD
+            )
+        elif byte < 0x20:
+            hidden += 1
+        elif byte == 0x28:
+            codes += ahead == 0x63
+        elif byte == 0x2F:
+            codes += ahead in (0x67, 0x75, 0x43, 0x47)
     return found

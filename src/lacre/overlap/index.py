@@ -14,12 +14,24 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from lacre.overlap.kernel import C1, NEED_RARE, SEED, choose_seeds, fill_table, lay_out
+from lacre.errors import InputError
+from lacre.overlap.kernel import (
+    C1,
+    NEED_RARE,
+    NEED_USUAL,
+    POSTING_FINAL,
+    POSTING_LOOK,
+    POSTING_PLACE,
+    SEED,
+    choose_seeds,
+    fill_table,
+    lay_out,
+)
 from lacre.overlap.rarest import Sentence, rarest_sentence
 from lacre.overlap.sheets import Presented, Sheets, read_sheets, word_hash
 from lacre.overlap.variants import VARIANTS, Changed, changed, lost, sites, unchanged
 
-REVIEW_FROM = 8  # words; the shortest run that is looked for
+REVIEW_FROM = NEED_USUAL  # words; the shortest run that is looked for
 GPT3_N = 13  # words; Brown et al. 2020, appendix C
 LONGEST_ITEM = 32_000  # words, asides included: a place in an item and its flag fit 16 bits
 LETTER_BITS = 3.0  # an option letter tells little
@@ -39,7 +51,7 @@ class Table(NamedTuple):
     bitmap: npt.NDArray[np.uint64]
     marks: npt.NDArray[np.uint32]
     firsts: npt.NDArray[np.int32]
-    postings: npt.NDArray[np.int32]
+    postings: npt.NDArray[np.uint64]
     sequence: npt.NDArray[np.uint32]
     base: npt.NDArray[np.uint16]
 
@@ -376,6 +388,29 @@ def _seed_keys(sequence: npt.NDArray[np.uint64], seeds: npt.NDArray[np.int64]) -
     return keys
 
 
+def _postings(
+    places: npt.NDArray[np.int32], sequence: npt.NDArray[np.uint32], base: npt.NDArray[np.uint16]
+) -> npt.NDArray[np.uint64]:
+    """What the kernel reads of each seed; see ``POSTING_PLACE`` there.
+
+    Raises:
+        InputError: there are more words in all forms of the items than places can be told.
+    """
+    if sequence.size > int(POSTING_PLACE):
+        raise InputError(
+            "the items", f"{sequence.size:,} words in all their forms are too many", "Vet them in parts"
+        )
+    marks = np.flatnonzero(sequence == 0)
+    needs = base[marks[np.searchsorted(marks, places) - 1]]
+    covered = (base[places + SEED - 1] >> 1).astype(np.int32) - (base[places] >> 1) + 1
+    looks = (needs != NEED_USUAL) | (covered >= NEED_USUAL)
+    before = sequence[places - 1] >> np.uint32(16)
+    behind = sequence[places + SEED] >> np.uint32(16)
+    postings: npt.NDArray[np.uint64] = places.astype(np.uint64) | looks * POSTING_LOOK
+    postings |= before.astype(np.uint64) << np.uint64(32) | behind.astype(np.uint64) << np.uint64(48)
+    return postings
+
+
 def _table(
     keys: npt.NDArray[np.uint64],
     places: npt.NDArray[np.int32],
@@ -384,11 +419,11 @@ def _table(
 ) -> Table:
     order = np.argsort(keys, kind="stable")  # places rise already, and stay in order within a key
     keys = keys[order]
-    postings = places[order]
+    postings = _postings(places[order], sequence, base)
     del order
     last = np.ones(keys.size, np.bool_)
     last[:-1] = keys[1:] != keys[:-1]
-    postings[last] = ~postings[last]
+    postings[last] |= POSTING_FINAL
     distinct = int(last.sum())
     # Ten to twenty bits a key, two of them set: some three words in a hundred of other texts pass.
     cells = max(10, (10 * distinct).bit_length() - 6)

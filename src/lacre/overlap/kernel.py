@@ -33,14 +33,18 @@ from lacre.overlap.table import HYPHEN, LATIN_OTHER, LETTER, OPENS, SOFT, SPECIA
 SEED = 5  # words in a seed
 PAD = 4  # zero words in front of a document's words, so that the first seed has a past
 NEED_RARE = 0xFFFF  # the ``need`` of a rarest sentence: it is aligned, not counted
+NEED_USUAL = 8  # that of all other sequences but those of shorter items
 CHUNK = 1 << 14  # bytes folded before their words are hashed, so that both stay in the nearest cache
 STRIDE = 1 << 11  # bytes between two places of a document that a scan notes, so that words are found again
 GROWTH = 16  # folded bytes that one byte may make, at most
-FOLDED = (
-    GROWTH * (CHUNK + 80) + 80
-)  # bytes that a folded chunk may take: it ends a little late, and 64 are written at once
+# Bytes that a folded chunk may take: it ends a little late, and 64 are written at once.
+FOLDED = GROWTH * (CHUNK + 80) + 80
 
 U = np.uint64
+# A posting: the place of a seed in the items' sequences; whether it is the last of its key; whether the words beside it
+# say nothing, for the seed alone may be enough; then 16 bits of the word before it, and of the one behind.
+POSTING_PLACE, POSTING_FINAL, POSTING_LOOK = U((1 << 30) - 1), U(1 << 30), U(1 << 31)
+_NOTHING = np.uint32(1 << 16)  # no word has this for its 16 bits
 _SPECIAL = np.uint32(SPECIAL)
 _VANISH = np.uint32(VANISH)
 _SOFT = np.uint32(SOFT)
@@ -559,11 +563,22 @@ def confirm(
     for k in range(count):
         j = hits[k, 0]
         posting = hits[k, 1]
+        before = short(words[j - 1]) >> np.uint32(16) if j > low else _NOTHING
+        behind = short(words[j + SEED]) >> np.uint32(16) if j + SEED < high else _NOTHING
         while True:
-            place = postings[posting]
-            final = place < 0
-            if final:
-                place = ~place
+            entry = postings[posting]
+            posting += 1
+            final = entry & POSTING_FINAL
+            # Most hits are of phrases that many items share, and neither word beside them is the item's.
+            if (
+                entry & POSTING_LOOK == _ZERO
+                and entry >> U(32) & U(0xFFFF) != before
+                and entry >> U(48) != behind
+            ):
+                if final:
+                    break
+                continue
+            place = np.int64(entry & POSTING_PLACE)
             # With the number of the document: a diagonal of one before must not be taken for this one's.
             diagonal = (document << 33) + (1 << 32) + place - j
             cell = diagonal & (_CACHE - 1)
@@ -582,9 +597,11 @@ def confirm(
                 ends[cell] = max(b, j + 1)
                 if b > j:
                     head = p
-                    while sequence[head - 1] != 0:
-                        head -= 1
-                    need = np.int64(base[head - 1])
+                    need = np.int64(NEED_USUAL)
+                    if entry & POSTING_LOOK:
+                        while sequence[head - 1] != 0:
+                            head -= 1
+                        need = np.int64(base[head - 1])
                     covered = (
                         np.int64(base[q - 1] >> 1) - np.int64(base[p] >> 1) + 1 - np.int64(base[q - 1] & 1)
                     )
@@ -606,7 +623,6 @@ def confirm(
                         made += 1
             if final:
                 break
-            posting += 1
     return made
 
 
