@@ -234,6 +234,11 @@ def test_the_words_for_a_fault_hold_no_address(server: Server) -> None:
         ("http://user:secret@host/a.txt", "http://host/a.txt"),
         ("https://secret@host:80/a@b.txt?token=secret&x=1#secret", "https://host:80/a@b.txt"),
         ("https://host?secret", "https://host"),
+        ("https://user:secret/secret@host/a@b", "https://b"),
+        ("http://user:se/c:ret@host:80/a.txt?secret", "http://host:80/a.txt"),
+        ("s3://KEY:sec/ret@bucket/a.txt", "s3://bucket/a.txt"),
+        ("http://[::1]:80/a@b.txt", "http://[::1]:80/a@b.txt"),
+        ("http://[fe80::1:2]/a@b.txt", "http://[fe80::1:2]/a@b.txt"),
         ("s3://user:secret@bucket/a?b/*.txt", "s3://bucket/a?b/*.txt"),
         ("hf://datasets/o/c@main/x#pt", "hf://datasets/o/c@main/x#pt"),
         ("here/a@b?c.txt", "here/a@b?c.txt"),
@@ -283,6 +288,8 @@ def test_libraries_errors_are_told_in_our_words() -> None:
     assert remote.reason(ClientError("SlowDown", 503)) == "the server answers HTTP 503"
     assert remote.may_pass(ClientError("SlowDown", 503))
     assert remote.reason(TimeoutError()) == "no answer in time"
+    assert remote.reason(aiohttp.InvalidURL("http://user:secret/x")) == "the address cannot be understood"
+    assert not remote.may_pass(aiohttp.InvalidURL("http://user:secret/x"))
 
 
 def test_the_mark_changes_when_the_file_does(server: Server) -> None:

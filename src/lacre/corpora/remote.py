@@ -77,11 +77,18 @@ def shown(location: str) -> str:
     found = _SCHEME.match(location)
     if found is None:
         return location
-    host, slash, path = location[found.end() :].partition("/")
+    rest = location[found.end() :]
+    host, slash, path = rest.partition("/")
+    if "@" not in host and "@" in rest and _NOT_A_PORT.search(host):
+        # A password that holds a "/" as it is: no server can be asked so, and all of it goes.
+        host, slash, path = rest.rpartition("@")[2].partition("/")
     if found[1] not in ("s3", "hf"):  # there a "?" is a pattern's
         # Where a name has no path the query follows the name.
         host, path = (re.split(r"[?#]", part, maxsplit=1)[0] for part in (host, path))
     return f"{found[0]}{host.rpartition('@')[2]}{slash}{path}"
+
+
+_NOT_A_PORT = re.compile(r"(?<!\[):(?!\d*$)(?![^\[]*\])")
 
 
 def refuse_secrets(location: str) -> None:
@@ -160,7 +167,7 @@ def may_pass(error: BaseException) -> bool:
     status = status_of(error)
     if status is not None:
         return status in (408, 425, 429) or status >= 500
-    if isinstance(error, NoParts | PermissionError):
+    if isinstance(error, NoParts | PermissionError | ValueError):
         return False
     # fsspec says "not found" of a server that does not answer; then the cause tells better.
     return not isinstance(error, FileNotFoundError) or error.__cause__ is not None
@@ -194,6 +201,7 @@ def reason(error: BaseException) -> str:
 
 _WORDS = {
     "NoSuchBucket": "there is no such bucket",
+    "InvalidURL": "the address cannot be understood",
     "ClientPayloadError": "the answer broke off",
     "ServerDisconnectedError": "the server hung up",
     "RemoteProtocolError": "the server hung up",
