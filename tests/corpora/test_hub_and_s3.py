@@ -193,5 +193,5 @@ def test_a_part_of_a_bucket_can_be_named(bucket: str, part: str, found: list[str
 
 
 def test_a_bucket_that_is_not_there_is_named(bucket: str) -> None:
-    with pytest.raises((InputError, Unreachable), match="s3://no-such/pt"):
+    with pytest.raises((InputError, Unreachable), match="s3://no-such/pt: there is no such bucket"):
         shards("s3://no-such/pt")
