@@ -384,7 +384,7 @@ def test_a_stopped_probe_marks_nothing_and_is_resumed_without_asking_twice(
     server.script = failing
     assert run(["probe", "completion", "--column", "mine", "--out", "p"]) == Exit.COLUMN
     err = capsys.readouterr().err
-    assert "Check the key" in err
+    assert "Its card names no key: give key_env or key_file." in err
     assert "nothing is marked yet" in err
     assert not Path("p/marks.jsonl").exists()
     assert run(["probe", "report", "p"]) == Exit.INCOMPLETE

@@ -27,6 +27,7 @@ def test_an_exception_becomes_its_type_its_place_and_a_keyed_digest() -> None:
         shielded(work)
     said = str(raised.value)
     assert "stopped at a ValueError at test_protection.py:" in said
+    assert "go on with `lacre run resume RUN --vault DIR --identity FILE --key FILE`" in said
     assert SECRET not in said
     # Nothing hangs on it that a debugger or a log could show.
     assert raised.value.__context__ is None

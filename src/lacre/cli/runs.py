@@ -167,8 +167,9 @@ def resume(*, folder: Path, budget: str | None, failed: bool, as_json: bool, **m
 
         return resume_sealed(str(folder), budget, means_of(**means), again=failed, as_json=as_json)
     from lacre.engine.folders import RunFolder  # noqa: PLC0415
+    from lacre.registry.sealed_runs import resume_command  # noqa: PLC0415
 
-    refuse_sealed_name(folder, "Go on with `lacre run resume {} --vault DIR --identity FILE --key FILE`")
+    refuse_sealed_name(folder, f"Go on with `{resume_command('{}')}`")
     refuse_sealed(**means)
     place = RunFolder.open(folder)
     record = place.record()

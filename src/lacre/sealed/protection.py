@@ -26,6 +26,7 @@ from typing import Self, TypeVar
 import click
 
 from lacre.errors import IncompleteError, InputError, LacreError
+from lacre.registry.sealed_runs import resume_command
 
 T = TypeVar("T")
 
@@ -89,7 +90,8 @@ class Shield:
             return False
         self.stopped = IncompleteError(
             f"sealed work: it stopped at a {self.told(error, trace)}. Nothing more is shown, for it may quote a "
-            "private item. Every reply that came is kept; go on with `lacre run resume`, and report the place."
+            "private item. Every reply that came is kept; go on with "
+            f"`{resume_command('RUN')}`, and report the place."
         )
         return True
 
