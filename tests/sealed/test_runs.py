@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from tests.engine.making import HASTY
 from tests.engine.server import Say, Seen, Send, Server, always
 from tests.rotation.making import lottery
 from tests.sealed.making import TERMS, Sealing, items, sealing, varied
@@ -34,8 +35,9 @@ from lacre.sealed.counts import Exact
 from lacre.sealed.ending import REPLIES, SCORES, GivenUp, give_up, scores_of, tidy
 from lacre.sealed.protection import shielded
 from lacre.sealed.records import document, public_bytes, read_run, read_tables, run_place, tables_place
-from lacre.sealed.running import Told, shown, told
+from lacre.sealed.running import Means, Told, session, shown, told
 from lacre.sealed.starting import PLAN, begin, kept_run, plan_of, refuse_unlike, renewed
+from lacre.sealing.disk import Disk
 from lacre.sealing.inspection import inspect
 from lacre.sealing.keys import key_from
 from lacre.sealing.logs import SealedLog
@@ -607,6 +609,30 @@ def test_a_ledger_that_cannot_be_written_stops_the_run_before_the_item_leaves(
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert not server.seen
     assert not events(sealed, Exposure)
+
+
+class Full(Disk):
+    """A disk without room."""
+
+    def sync(self, paths: Sequence[Path]) -> None:
+        if paths:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_a_vault_that_cannot_remember_stops_the_run_before_the_item_leaves(
+    sealed: Sealing, server: Server
+) -> None:
+    name = sealed.begin()
+    with sealed.going(name) as (going, log):
+        going.vault.journal.disk = Full()
+        what = (
+            r"the vault could not be written.*Make room.*Nothing more is sent\. Go on with `lacre run resume"
+        )
+        with pytest.raises(IncompleteError, match=what):
+            session(going, log, Means(keys={}, now=sealed.now, patience=HASTY)).work()
+    assert not server.seen
+    assert sealed.work(name).complete
+    assert sealed.finish(name).leaves == 120
 
 
 def test_a_column_that_is_stopped_is_gone_on_with(sealed: Sealing, server: Server) -> None:
