@@ -20,7 +20,7 @@ from tests.vetting.making import FILLER, LAW, STEM, choice, verdict, vet
 from lacre.corpora import remote
 from lacre.corpora.batches import Shard, Unread
 from lacre.corpora.readers import read
-from lacre.corpora.remote import BLOCK_BYTES, Unreachable, open_address
+from lacre.corpora.remote import BLOCK_BYTES, WHOLE_ONLY, Unreachable, open_address
 from lacre.corpora.sources import shards
 from lacre.errors import InputError
 
@@ -109,6 +109,13 @@ def test_a_file_at_an_address_reads_as_it_does_here(
     assert gaps == []
     assert texts == here(tmp_path, name)
     assert listing.shards[0].path == name
+
+
+def test_a_server_that_gives_no_parts_any_more_says_nothing_of_the_file(server: Server) -> None:
+    listing = shards(f"{server.url}/a.parquet")
+    server.site.faults = Faults(ignores_range=True)
+    _, gaps = content(listing.shards)
+    assert [gap.reason.startswith(WHOLE_ONLY) for gap in gaps] == [True]
 
 
 @pytest.mark.parametrize("name", ["a.jsonl", "a.jsonl.zst", "a.jsonl.gz", "a.parquet", "a.txt"])

@@ -253,17 +253,14 @@ def _about(corpus: Corpus) -> str:
 
 
 def _bytes(size: int | None) -> str:
-    """Bytes in the largest unit that leaves a figure of at least 1, rounded as the page on scale rounds them.
+    """Bytes in words.
 
-    >>> _bytes(275_864_696_856), _bytes(8_499_358), _bytes(999), _bytes(999_960)
-    ('275.9 GB', '8.5 MB', '999 bytes', '1.0 MB')
+    >>> _bytes(275_864_696_856), _bytes(1), _bytes(None)
+    ('275.9 GB', '1 byte', 'unknown')
     """
-    if size is None:
-        return UNKNOWN
-    for power, unit in ((4, "TB"), (3, "GB"), (2, "MB"), (1, "kB")):
-        if size >= 0.99995 * 1000**power:
-            return f"{size / 1000**power:,.1f} {unit}"
-    return f"{size:,} bytes" if size != 1 else "1 byte"
+    from lacre.report import words  # noqa: PLC0415 - keeps --help fast
+
+    return UNKNOWN if size is None else words.size(size)[1].replace("\xa0", " ")
 
 
 def _today() -> str:

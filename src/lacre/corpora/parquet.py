@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from lacre.corpora import columns
 from lacre.corpora.batches import BATCH_BYTES, Shard, TextBatch, Unread
 from lacre.corpora.pieces import Ids, Numbers, batch, nothing, without_nulls
-from lacre.corpora.remote import is_address, open_address
+from lacre.corpora.remote import WHOLE_ONLY, is_address, open_address
 from lacre.corpora.utf8 import all_utf8
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def read_parquet(shard: Shard, batch_bytes: int = BATCH_BYTES) -> Iterator[TextB
     try:
         file = parquet_file(shard.location, shard.size)
     except (pa.ArrowException, OSError) as error:
-        reason = f"not a whole Parquet file: {_line(error)}"
+        reason = _fault("not a whole Parquet file", error)
         yield nothing(Unread(where="after byte 0", reason=reason, bytes=max(shard.size, 1), incomplete=True))
         return
     with file:
@@ -101,8 +101,10 @@ def read_parquet(shard: Shard, batch_bytes: int = BATCH_BYTES) -> Iterator[TextB
             row += file.metadata.row_group(group).num_rows
 
 
-def _line(error: Exception) -> str:
-    return str(error).splitlines()[0].rstrip(".")
+def _fault(what: str, error: Exception) -> str:
+    """Why a file is not read: that its server gives no parts of files says nothing of the file."""
+    line = str(error).splitlines()[0].rstrip(".")
+    return line if WHOLE_ONLY in line else f"{what}: {line}"
 
 
 def _group(
@@ -124,7 +126,7 @@ def _group(
             left = int(size * (1 - done / max(metadata.num_rows, 1)))
             fault = Unread(
                 where=f"row {row + done:,}",
-                reason=f"damaged: {_line(error)}",
+                reason=_fault("damaged", error),
                 bytes=max(left, 1),
                 incomplete=True,
             )

@@ -105,15 +105,15 @@ def exact_percent(share: float) -> Pair:
 
 
 def size(count: int) -> Pair:
-    """Bytes in the largest decimal unit that leaves a figure of at least 1.
+    """Bytes, rounded, in the largest decimal unit that leaves a figure of at least 1.
 
-    >>> size(999), size(1_250_000)
-    (('999\\xa0bytes', '999\\xa0bytes'), ('1,2\\xa0MB', '1.2\\xa0MB'))
+    >>> size(999), size(8_499_358), size(999_960)
+    (('999\\xa0bytes', '999\\xa0bytes'), ('8,5\\xa0MB', '8.5\\xa0MB'), ('1,0\\xa0MB', '1.0\\xa0MB'))
     """
     for power, unit in ((4, "TB"), (3, "GB"), (2, "MB"), (1, "kB")):
         scale = 1000**power
-        if count >= scale:
-            text = f"{count * 10 // scale / 10:.1f}\xa0{unit}"
+        if count >= 0.99995 * scale:
+            text = f"{count / scale:.1f}\xa0{unit}"
             return text.replace(".", ","), text
     text = f"{count}\xa0byte" if count == 1 else f"{count}\xa0bytes"
     return text, text
