@@ -99,7 +99,7 @@ class Sheets:
         first, last = int(self.field_of_item[item]), int(self.field_of_item[item + 1])
         while last > first and self.fields[last - 1].aside:
             last -= 1
-        return int(self.word_of_field[first]), int(self.word_of_field[last])
+        return self.bounds[first], self.bounds[last]
 
     def part(self, first: int, last: int) -> Sheets:
         """The sheets of items [first, last) alone, numbered from 0."""
