@@ -110,3 +110,9 @@ def test_a_name_is_read_when_asked_for_whatever_it_is() -> None:
     names = Names(values, 10, "5+")
     assert list(names) == ["a", "5+11", "7", "1.5", "\ufffd", "ç"]
     assert names[1:3] == ["5+11", "7"]
+
+
+@pytest.mark.parametrize("depth", [500, *range(980, 1001)])
+def test_a_name_of_lists_in_lists_stops_nothing(depth: int) -> None:
+    value = msgspec.Raw(b"[" * depth + b"]" * depth)
+    assert Names([value], 7)[0] in ("7", "[" * depth + "]" * depth)

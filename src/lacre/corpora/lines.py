@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Any, overload
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -15,7 +15,7 @@ from lacre.corpora import columns
 from lacre.corpora.batches import Shard, TextBatch, Unread
 from lacre.corpora.compression import READ_BYTES, Unpacked, unpacked
 from lacre.corpora.json_strings import line_ends, strings_of
-from lacre.corpora.pieces import Numbers, batch, nothing, without_nulls
+from lacre.corpora.pieces import Documents, Numbers, batch, nothing, without_nulls
 from lacre.corpora.utf8 import all_utf8
 from lacre.errors import InputError
 
@@ -204,8 +204,8 @@ def _parsed(block: bytes, shape: Layout, line: int, ends: int) -> TextBatch | No
 
 
 @dataclass(frozen=True, slots=True)
-class Names(Sequence[str]):
-    """Documents named by a field of their line, or by the line's number where that is null; read when asked for.
+class Names(Documents):
+    """Documents named by a field of their line, or by the line's number where that is null.
 
     >>> list(Names([msgspec.Raw(b'"a"'), msgspec.Raw(b"null"), msgspec.Raw(b"3")], first=7))
     ['a', '8', '3']
@@ -218,15 +218,12 @@ class Names(Sequence[str]):
     def __len__(self) -> int:
         return len(self.values)
 
-    @overload
-    def __getitem__(self, index: int) -> str: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[str]: ...
-    def __getitem__(self, index: int | slice) -> str | Sequence[str]:
-        if isinstance(index, slice):
-            return [self[at] for at in range(*index.indices(len(self.values)))]
-        at = range(len(self.values))[index]
-        name = json.loads(bytes(self.values[at]).decode(errors="replace"))
+    def name(self, at: int) -> str:
+        """Its name; bytes that are not UTF-8 become U+FFFD."""
+        try:
+            name = json.loads(bytes(self.values[at]).decode(errors="replace"))
+        except RecursionError:  # lists in lists, a thousand deep, which msgspec just passed over
+            name = None
         return f"{self.prefix}{self.first + at}" if name is None else str(name)
 
 

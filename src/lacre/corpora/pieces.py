@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast, overload
@@ -19,8 +20,26 @@ SMALLEST_BATCH = 4 * OVERLAP
 """A batch must be long enough for pieces to move on by more than they overlap."""
 
 
+class Documents(Sequence[str], ABC):
+    """Names of documents, each made when it is asked for: most are not."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def name(self, at: int) -> str:
+        """The name of document ``at``, counted from 0."""
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[str]: ...
+    def __getitem__(self, index: int | slice) -> str | Sequence[str]:
+        picked = range(len(self))[index]
+        return self.name(picked) if isinstance(picked, int) else [self.name(at) for at in picked]
+
+
 @dataclass(frozen=True, slots=True)
-class Numbers(Sequence[str]):
+class Numbers(Documents):
     """Documents that have no id: their row or line numbers, counted from 1, or from where the prefix says.
 
     >>> list(Numbers(first=7, length=2))
@@ -34,20 +53,14 @@ class Numbers(Sequence[str]):
     def __len__(self) -> int:
         return self.length
 
-    @overload
-    def __getitem__(self, index: int) -> str: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[str]: ...
-    def __getitem__(self, index: int | slice) -> str | Sequence[str]:
-        picked = range(self.first, self.first + self.length)[index]
-        if isinstance(picked, int):
-            return f"{self.prefix}{picked}"
-        return [f"{self.prefix}{number}" for number in picked]
+    def name(self, at: int) -> str:
+        """Its number."""
+        return f"{self.prefix}{self.first + at}"
 
 
 @dataclass(frozen=True, slots=True)
-class Ids(Sequence[str]):
-    """Documents named by a column of ids, or by their number where that is null; converted when asked for."""
+class Ids(Documents):
+    """Documents named by a column of ids, or by their number where that is null."""
 
     ids: pa.Array[Any]
     first: int
@@ -56,14 +69,8 @@ class Ids(Sequence[str]):
     def __len__(self) -> int:
         return len(self.ids)
 
-    @overload
-    def __getitem__(self, index: int) -> str: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[str]: ...
-    def __getitem__(self, index: int | slice) -> str | Sequence[str]:
-        if isinstance(index, slice):
-            return [self[at] for at in range(*index.indices(len(self.ids)))]
-        at = range(len(self.ids))[index]
+    def name(self, at: int) -> str:
+        """Its id; bytes that are not UTF-8 become U+FFFD."""
         try:
             name = self.ids[at].as_py()
         except UnicodeDecodeError:
@@ -72,7 +79,7 @@ class Ids(Sequence[str]):
 
 
 @dataclass(frozen=True, slots=True)
-class Rows(Sequence[str]):
+class Rows(Documents):
     """A run of another sequence of documents."""
 
     documents: Sequence[str]
@@ -82,13 +89,9 @@ class Rows(Sequence[str]):
     def __len__(self) -> int:
         return self.length
 
-    @overload
-    def __getitem__(self, index: int) -> str: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[str]: ...
-    def __getitem__(self, index: int | slice) -> str | Sequence[str]:
-        picked = range(self.first, self.first + self.length)[index]
-        return self.documents[picked] if isinstance(picked, int) else [self.documents[row] for row in picked]
+    def name(self, at: int) -> str:
+        """As the other sequence has it."""
+        return self.documents[self.first + at]
 
 
 def offsets(text: pa.LargeStringArray) -> npt.NDArray[np.int64]:
