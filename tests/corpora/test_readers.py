@@ -168,7 +168,7 @@ def test_one_bad_line_is_named_and_the_others_are_read(tmp_path: Path) -> None:
     ("line", "text", "reason"),
     [
         (b'{"text": "a\xe7\xe3o"}', "ação", "not UTF-8: read as Windows-1252"),
-        (b'{"text": "\x81\x8d"}', None, "not UTF-8"),
+        (b'{"text": "\x81\x8d"}', "\ufffd\ufffd", "not UTF-8"),
         (b'{"text": 12}', None, "the text is a number, not a string"),
         (b'["solto"]', None, "not a JSON object"),
         (b'{"text": null}', "", None),
@@ -286,12 +286,11 @@ def test_parquet_rows_keep_ids_nulls_and_dictionaries(tmp_path: Path) -> None:
 
 def test_parquet_strings_that_are_not_utf8_are_mended_and_counted(tmp_path: Path) -> None:
     path = tmp_path / "corpus.parquet"
-    bad = pa.array([b"bom", b"a\xe7\xe3o", b"fim"], pa.binary())
-    pq.write_table(pa.table({"text": pa.Array.from_buffers(pa.string(), 3, bad.buffers())}), path)
+    bad = pa.array([b"bom", b"a\xe7\xe3o", b"\x81\x8d", b"fim"], pa.binary())
+    pq.write_table(pa.table({"text": pa.Array.from_buffers(pa.string(), 4, bad.buffers())}), path)
     back = reading(path)
-    assert back.documents() == ["bom", "a\ufffd\ufffdo", "fim"]
-    (fault,) = back.unread
-    assert (fault.where, fault.bytes) == ("row 2", 2)
+    assert back.documents() == ["bom", "ação", "\ufffd\ufffd", "fim"]
+    assert [(fault.where, fault.bytes) for fault in back.unread] == [("row 2", 0), ("row 3", 2)]
 
 
 def test_a_parquet_file_cut_short_is_incomplete(tmp_path: Path) -> None:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import cast
 
 import msgspec
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lacre.corpora.json_strings import strings_of
 from lacre.corpora.lines import Names
+from lacre.corpora.readers import read
+from lacre.corpora.sources import shards
 from lacre.corpora.utf8 import all_utf8, is_utf8
 
 EDGES = "aé\u07ff\u0800\ud7ff\ue000\uffff\U00010000\U0010ffff\0"
@@ -106,9 +110,19 @@ def test_what_is_no_text_is_left_to_who_reads_line_by_line(written: bytes) -> No
 
 
 def test_a_name_is_read_when_asked_for_whatever_it_is() -> None:
-    values = [msgspec.Raw(value) for value in (b'"a"', b"null", b"7", b"1.5", b'"\xff"', rb'"\u00e7"')]
-    names = Names(values, 10, "5+")
-    assert list(names) == ["a", "5+11", "7", "1.5", "\ufffd", "ç"]
+    written = (
+        b'"a"',
+        b"null",
+        b"7",
+        b"1.5",
+        b'"\xff"',
+        rb'"\u00e7"',
+        b"9" * 5_000,
+        b"[" + b"9" * 5_000 + b"]",
+        b"[1]",
+    )
+    names = Names([msgspec.Raw(value) for value in written], 10, "5+")
+    assert list(names) == ["a", "5+11", "7", "1.5", "\ufffd", "ç", "5+16", "5+17", "[1]"]
     assert names[1:3] == ["5+11", "7"]
 
 
@@ -116,3 +130,31 @@ def test_a_name_is_read_when_asked_for_whatever_it_is() -> None:
 def test_a_name_of_lists_in_lists_stops_nothing(depth: int) -> None:
     value = msgspec.Raw(b"[" * depth + b"]" * depth)
     assert Names([value], 7)[0] in ("7", "[" * depth + "]" * depth)
+
+
+BROKEN = {
+    "Latin-1 throughout": ("Não há questão sem solução".encode("cp1252"), "Não há questão sem solução", 0),
+    "a stray byte": ("Não há ".encode() + b"\xff" + " questão".encode(), "Não há \ufffd questão", 1),
+    "a character cut": ("Não h".encode() + b"\xc3" + b" quest", "Não h\ufffd quest", 1),
+}
+
+
+@pytest.mark.parametrize("kind", ["txt", "jsonl", "parquet"])
+@pytest.mark.parametrize(("content", "text", "bad"), BROKEN.values(), ids=BROKEN)
+def test_bytes_that_are_not_utf8_are_read_alike_in_every_format(
+    tmp_path: Path, kind: str, content: bytes, text: str, bad: int
+) -> None:
+    path = tmp_path / f"a.{kind}"
+    if kind == "txt":
+        path.write_bytes(content)
+    elif kind == "jsonl":
+        # The first line of all: the head of a file is read no more strictly than the rest.
+        path.write_bytes(b'{"id":1,"text":"' + content + b'"}\n')
+    else:
+        texts = pa.array([content], pa.binary()).view(pa.string())
+        pq.write_table(pa.table({"text": texts}), path, use_dictionary=False)
+    (shard,) = shards(str(path)).shards
+    batches = list(read(shard))
+    assert [value for batch in batches for value in batch.text.to_pylist()] == [text]
+    assert sum(gap.bytes for batch in batches for gap in batch.unread) == bad
+    assert any("not UTF-8" in gap.reason for batch in batches for gap in batch.unread)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Callable
+from typing import NamedTuple
 
 from lacre.corpora.batches import Unread
 
@@ -16,6 +17,8 @@ _MARKS = (
 )
 
 _LETTERS = frozenset("ªºçÇãÃõÕáÁéÉíÍóÓúÚâÂêÊôÔàÀüÜñÑäÄöÖëËïÏèÈìÌòÒùÙîÎûÛß§°“”‘’–—…•«»€\u00a0\u00ad¿¡·²³½¼¾×±")
+GUESSED = "not UTF-8: read as Windows-1252"
+NOT_UTF8 = "not UTF-8"
 _MULTIBYTE = re.compile(rb"[\xc2-\xf4][\x80-\xbf]")
 _HIGH = re.compile(rb"[\x80-\xff]+")
 
@@ -83,28 +86,47 @@ class Transcoder:
         return read
 
     def _mended(self, block: bytes) -> bytes:
-        if not _MULTIBYTE.search(block) and _plausible(block):
-            return self._line(block)  # nothing of it is UTF-8: a whole file in Windows-1252
-        lines = block.split(b"\n")
-        for at, line in enumerate(lines):
-            try:
-                line.decode()
-            except UnicodeDecodeError:
-                lines[at] = self._line(line)
-        return b"\n".join(lines)
-
-    def _line(self, line: bytes) -> bytes:
-        if _plausible(line):
-            if not self._said:
-                self._said = True
-                self._say("not UTF-8: read as Windows-1252", 0)
-            return line.decode("cp1252").encode()
-        read = line.decode(errors="replace").encode()
-        self._say("not UTF-8", max(1, read.count(b"\xef\xbf\xbd") - line.count(b"\xef\xbf\xbd")))
-        return read
+        found = mended(block)
+        if found.is_guessed and not self._said:
+            self._said = True
+            self._say(GUESSED, 0)
+        for size in found.bad:
+            self._say(NOT_UTF8, size)
+        return found.text
 
     def _say(self, reason: str, size: int) -> None:
         self._unread.append(Unread(where=f"after byte {self._position:,}", reason=reason, bytes=size))
+
+
+class Mended(NamedTuple):
+    """Text that was not UTF-8, as UTF-8: whether some of it was read as Windows-1252, and for each line that could not
+    be how many bytes of it became U+FFFD."""
+
+    text: bytes
+    is_guessed: bool
+    bad: tuple[int, ...]
+
+
+def mended(block: bytes) -> Mended:
+    """Bytes as UTF-8, by the one rule for all formats: a line is read as Windows-1252 if that makes letters of it.
+
+    >>> mended("ação".encode("cp1252")).text.decode(), mended("ação ".encode() + bytes([255])).bad
+    ('ação', (1,))
+    """
+    # Nothing of it is UTF-8: all of it is in Windows-1252.
+    lines = [block] if not _MULTIBYTE.search(block) and _plausible(block) else block.split(b"\n")
+    is_guessed, bad = False, []
+    for at, line in enumerate(lines):
+        try:
+            line.decode()
+        except UnicodeDecodeError:
+            if _plausible(line):
+                is_guessed = True
+                lines[at] = line.decode("cp1252").encode()
+                continue
+            lines[at] = line.decode(errors="replace").encode()
+            bad.append(max(1, lines[at].count(b"\xef\xbf\xbd") - line.count(b"\xef\xbf\xbd")))
+    return Mended(b"\n".join(lines), is_guessed, tuple(bad))
 
 
 def _wide(head: bytes) -> str | None:

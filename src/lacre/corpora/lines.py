@@ -14,6 +14,7 @@ import numpy as np
 from lacre.corpora import columns
 from lacre.corpora.batches import Shard, TextBatch, Unread
 from lacre.corpora.compression import READ_BYTES, Unpacked, unpacked
+from lacre.corpora.decoding import GUESSED, NOT_UTF8, mended
 from lacre.corpora.json_strings import line_ends, strings_of
 from lacre.corpora.pieces import Documents, Numbers, batch, nothing, without_nulls
 from lacre.corpora.utf8 import all_utf8
@@ -74,7 +75,7 @@ def records_of(head: bytes) -> Iterator[dict[str, object]]:
     found = 0
     for line in head.removeprefix(BOM).split(b"\n"):
         try:
-            record = msgspec.json.decode(line)
+            record = msgspec.json.decode(mended(line).text)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             continue
         if isinstance(record, dict):
@@ -221,10 +222,27 @@ class Names(Documents):
     def name(self, at: int) -> str:
         """Its name; bytes that are not UTF-8 become U+FFFD."""
         try:
-            name = json.loads(bytes(self.values[at]).decode(errors="replace"))
-        except RecursionError:  # lists in lists, a thousand deep, which msgspec just passed over
-            name = None
-        return f"{self.prefix}{self.first + at}" if name is None else str(name)
+            value = json.loads(bytes(self.values[at]).decode(errors="replace"))
+        except (
+            ValueError,
+            RecursionError,
+        ):  # thousands of digits, or of lists in lists: what Python will not make
+            value = None
+        return _name(value) or f"{self.prefix}{self.first + at}"
+
+
+def _name(value: object) -> str:
+    """What a document is called by a field of its line; "" when the field names nothing.
+
+    >>> _name("a"), _name(3), _name([1, "é"]), _name(None)
+    ('a', '3', '[1, "é"]', '')
+    """
+    if value is None or isinstance(value, str):
+        return value or ""
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except (ValueError, RecursionError):  # as above
+        return ""
 
 
 def _line_by_line(block: bytes, shape: Layout, first: int) -> TextBatch:
@@ -245,9 +263,9 @@ def _line_by_line(block: bytes, shape: Layout, first: int) -> TextBatch:
             unread.append(Unread(where=where, reason=str(error), bytes=len(line)))
             continue
         nulls += text is None
-        name = record.get(shape.identity) if shape.identity else None
+        name = _name(record.get(shape.identity)) if shape.identity else ""
         texts.append(text or "")
-        documents.append(f"{shape.prefix}{number}" if name is None else str(name))
+        documents.append(name or f"{shape.prefix}{number}")
     return batch(texts, documents, unread=tuple(unread), nulls=nulls)
 
 
@@ -256,12 +274,10 @@ def _decoded(line: bytes, where: str, unread: list[Unread]) -> dict[str, object]
     try:
         line.decode()
     except UnicodeDecodeError:
-        try:
-            line = line.decode("cp1252").encode()
-        except UnicodeDecodeError:
-            unread.append(Unread(where=where, reason="not UTF-8", bytes=len(line)))
-            return None
-        unread.append(Unread(where=where, reason="not UTF-8: read as Windows-1252", bytes=0))
+        line, is_guessed, bad = mended(line)
+        if is_guessed:
+            unread.append(Unread(where=where, reason=GUESSED, bytes=0))
+        unread += [Unread(where=where, reason=NOT_UTF8, bytes=size) for size in bad]
     try:
         record = msgspec.json.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 
 from lacre.corpora import columns
 from lacre.corpora.batches import BATCH_BYTES, Shard, TextBatch, Unread
+from lacre.corpora.decoding import GUESSED, NOT_UTF8, mended
 from lacre.corpora.pieces import Ids, Numbers, batch, nothing, without_nulls
 from lacre.corpora.remote import WHOLE_ONLY, is_address, open_address
 from lacre.corpora.utf8 import all_utf8
@@ -151,13 +152,14 @@ def rows_of(records: pa.RecordBatch, shape: Layout, row: int) -> TextBatch:
 
 
 def _mended(text: pa.LargeStringArray, documents: Numbers | Ids, row: int, nulls: int) -> TextBatch:
-    """Rows of which some are not UTF-8: the bad bytes become U+FFFD, and are counted."""
-    texts: list[str] = []
+    """Rows of which some are not UTF-8: read as a text file would be, and what was guessed or given up is said."""
+    texts: list[bytes] = []
     unread: list[Unread] = []
     for at, value in enumerate(text.view(pa.large_binary()).to_pylist()):
-        read = (value or b"").decode(errors="replace")
+        read, is_guessed, bad = mended(value or b"")
         texts.append(read)
-        bad = read.count("\ufffd") - (value or b"").count(b"\xef\xbf\xbd")
-        if bad:
-            unread.append(Unread(where=f"row {row + at:,}", reason="not UTF-8", bytes=bad))
+        where = f"row {row + at:,}"
+        if is_guessed:
+            unread.append(Unread(where=where, reason=GUESSED, bytes=0))
+        unread += [Unread(where=where, reason=NOT_UTF8, bytes=size) for size in bad]
     return batch(texts, documents, unread=tuple(unread), nulls=nulls)
