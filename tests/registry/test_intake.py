@@ -181,6 +181,15 @@ def test_a_missing_column_says_how_to_name_it(missing: str, tmp_path: Path) -> N
         read(tmp_path, [row])
 
 
+def test_a_file_of_which_no_line_can_be_read_is_told_by_its_lines(tmp_path: Path) -> None:
+    path = tmp_path / "items.jsonl"
+    path.write_text("nada\n[1]\n", "utf-8")
+    with pytest.raises(RecordError) as caught:
+        candidates(path)
+    assert f"{path}:1: is not JSON" in str(caught.value)
+    assert "column" not in str(caught.value)
+
+
 def test_columns_are_mapped_and_joined(tmp_path: Path) -> None:
     row = {"n": "q1", "texto": "Leia.", "pergunta": "Onde?", "a1": "Aqui", "a2": "Ali", "a3": "", "certa": 2}
     mapping = {"id": "n", "stem": "texto+pergunta", "options": "a1+a2+a3", "key": "certa"}

@@ -382,7 +382,10 @@ def _assigned(
 
     Raises:
         InputError: a column that does not exist, or none for id or stem.
+        RecordError: no line could be read, so that there is no column at all.
     """
+    if table.faults and not table.columns:
+        raise RecordError(path, table.faults)
     there = f"The columns are: {', '.join(table.columns) or 'none'}"
     assigned: dict[str, tuple[str, ...]] = {}
     missing: list[str] = []
