@@ -121,13 +121,6 @@ def span(text: pa.Buffer, start: int, end: int) -> pa.LargeStringArray:
     return cast("pa.LargeStringArray", pa.Array.from_buffers(pa.large_string(), 1, [None, bounds, text]))
 
 
-def whole(column: pa.ChunkedArray[Any]) -> pa.Array[Any]:
-    """A column in one array."""
-    if column.num_chunks == 1:
-        return cast("pa.Array[Any]", column.chunk(0))
-    return column.combine_chunks()
-
-
 def without_nulls(text: pa.LargeStringArray) -> pa.LargeStringArray:
     """The same strings with "" for null: a slot that is null may hold bytes."""
     if not text.null_count:
