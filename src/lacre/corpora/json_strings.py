@@ -15,6 +15,7 @@ from numba import njit, types
 from numba.extending import intrinsic
 
 from lacre.lanes import LANES, bits, equal, loaded, stored, zeros_below
+from lacre.overlap.kernel import put
 
 if TYPE_CHECKING:
     import msgspec
@@ -73,28 +74,6 @@ def _four_digits(raw: Any, at: Any) -> Any:  # pragma: no cover - compiled
 
 
 @njit(cache=True, nogil=True, boundscheck=False)
-def _put(point: Any, out: Any, q: Any) -> Any:  # pragma: no cover - compiled
-    """Write a code point as UTF-8; returns where the next goes."""
-    if point < 0x80:
-        out[q] = point
-        return q + U(1)
-    if point < 0x800:
-        out[q] = 0xC0 | point >> 6
-        out[q + U(1)] = 0x80 | point & 63
-        return q + U(2)
-    if point < 0x10000:
-        out[q] = 0xE0 | point >> 12
-        out[q + U(1)] = 0x80 | point >> 6 & 63
-        out[q + U(2)] = 0x80 | point & 63
-        return q + U(3)
-    out[q] = 0xF0 | point >> 18
-    out[q + U(1)] = 0x80 | point >> 12 & 63
-    out[q + U(2)] = 0x80 | point >> 6 & 63
-    out[q + U(3)] = 0x80 | point & 63
-    return q + U(4)
-
-
-@njit(cache=True, nogil=True, boundscheck=False)
 def _unescaped(
     raw: Any, bounds: Any, out: Any, offsets: Any, is_null: Any
 ) -> Any:  # pragma: no cover - compiled
@@ -144,7 +123,7 @@ def _unescaped(
                 at += U(6)
             elif point > 0xFFFF or 0xD800 <= point < 0xE000:
                 return False
-            q = _put(point, out, q)
+            q = put(point, out, q)
     offsets[bounds.size - 1] = q
     return True
 
